@@ -64,8 +64,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextlib.contextmanager
-def running(settings: Settings) -> Iterator[str]:
-    """Run a server on a thread of this process; give its address."""
+def running(settings: Settings, page: Page | None = None) -> Iterator[str]:
+    """Run a server on a thread of this process; give its address.
+
+    ``page`` leaves the server before it stops: what the page still fetches is no error.
+    """
     config = uvicorn.Config(
         create_app(settings),
         host="127.0.0.1",
@@ -80,12 +83,14 @@ def running(settings: Settings) -> Iterator[str]:
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
     yield f"http://127.0.0.1:{port}/"
+    if page is not None:
+        page.goto("about:blank")
     server.should_exit = True
     thread.join()
 
 
 @pytest.fixture(scope="session")
-def serving() -> Callable[[Settings], contextlib.AbstractContextManager[str]]:
+def serving() -> Callable[..., contextlib.AbstractContextManager[str]]:
     """Run a server with other settings, in a with block."""
     return running
 

@@ -351,7 +351,7 @@ def test_files_of_the_command_are_shown_beside_each_other(
     page: Page, cubes: Path, tmp_path: Path, serving: Any
 ) -> None:
     settings = Settings(paths=tuple(cubes / name for name in ALL), cache_folder=tmp_path)
-    with serving(settings) as address:
+    with serving(settings, page) as address:
         page.goto(f"{address}#files=3")
         page.wait_for_function("() => window.tachyfits?.store.state.beside.length === 2")
         settled(page)
