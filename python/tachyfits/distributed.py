@@ -124,8 +124,7 @@ def write(
     Raises
     ------
     UsageError
-        The image is one of a file, which is copied instead; or it needs tables of coordinates or
-        beams, and ``checksum`` is given.
+        The image is one of a file, which is copied instead.
     IoError
         The file exists, or cannot be written.
 

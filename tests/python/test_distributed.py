@@ -201,11 +201,10 @@ def test_sums_of_the_original_are_not_those_of_the_image(tmp_path: Path) -> None
     check_sums(tf.open(tmp_path / "sums.fits")[0] + 1, tmp_path, "synchronous", 30)
 
 
-def test_sums_of_an_image_with_a_table_are_refused(tmp_path: Path) -> None:
-    image = beams_cube(tmp_path / "beams.fits") * 2
-    with pytest.raises(tf.UsageError, match="without tables of its coordinates or beams"):
-        tf.distributed.write(image, tmp_path / "new.fits", checksum=True, client="synchronous")
-    assert not (tmp_path / "new.fits").exists()
+@pytest.mark.parametrize("chunk", [3000, 1 << 20])
+def test_tables_of_an_image_state_their_sums_too(chunk: int, tmp_path: Path) -> None:
+    check_sums(beams_cube(tmp_path / "beams.fits") * 2, tmp_path, "threads", chunk)
+    assert tf.open(tmp_path / "several.fits")["BEAMS"].checksum().ok
 
 
 def test_a_failed_write_leaves_nothing(image: tf.Image, tmp_path: Path) -> None:

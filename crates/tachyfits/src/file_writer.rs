@@ -3,7 +3,9 @@
 
 use std::path::Path;
 
-use tachyfits_format::{Card, FormatError, HduKind, Header, NewImage, StoredType, Value};
+use tachyfits_format::{
+    Card, FormatError, HduKind, Header, NewImage, StoredType, Value, reserve_checksums,
+};
 use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{OutputFile, Report, SpoolFile, gzip};
 use tachyfits_kernels::{OnesComplement, Tier};
@@ -221,6 +223,7 @@ impl FileWriter {
             if self.checksum {
                 let mut sum = OnesComplement::default();
                 sum.accumulate(0, data, self.tier);
+                self.format_error(reserve_checksums(&mut header))?;
                 self.format_error(update_checksums(&mut header, sum, self.tier))?;
             }
             let bytes = hdu_bytes(&header, data)?;

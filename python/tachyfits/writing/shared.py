@@ -6,7 +6,7 @@ import os
 import pickle
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tachyfits import _core
 from tachyfits.base.cluster import Cluster
@@ -15,6 +15,9 @@ from tachyfits.base.output import fits_name
 from tachyfits.interop.dask_arrays import open_pickled
 from tachyfits.interop.dask_tasks import results
 from tachyfits.writing.sinks import FileBytes, place_of
+
+if TYPE_CHECKING:
+    from tachyfits.file.hdu import Hdu
 
 #: Bytes that a task has in memory at a time.
 _BLOCK = 16 << 20
@@ -41,33 +44,40 @@ def write_shared(
             "copy the file, or use image.write",
         )
     content = FileBytes(image)
-    data, header = 0, b""
+    data, end = 0, content.size  # of the bytes that tasks write
+    header, companions = b"", b""
     if checksum:
-        if content.size != place_of(image)[2]:
-            raise usage(
-                f"{image._where()}: expected an image without tables of its coordinates or beams",
-                "leave out checksum, or use image.write",
-            )
-        data, header = image.data_offset, core.hdu(image.index).header_with_checksums([])
+        data, end = image.data_offset, place_of(image)[2]
+        header = core.hdu(image.index).header_with_checksums([])
+        companions = b"".join(map(_with_checksums, content.companions))
     place = len(header)  # of the first byte that tasks write
-    size = content.size - data + place
+    size = end - data + place + len(companions)
     output = _core.OutputFile.shared(os.path.abspath(name), size, overwrite=overwrite)
     temporary = str(output.shared_path)
-    begins = range(data, content.size, cluster.chunk_bytes)
     ranges = [
-        (temporary, begin, min(begin + cluster.chunk_bytes, content.size), data, place)
-        for begin in begins
+        (temporary, begin, min(begin + cluster.chunk_bytes, end), data, place)
+        for begin in range(data, end, cluster.chunk_bytes)
     ]
     try:
         sums = results(cluster, _write, pickle.dumps(image), ranges)
         if checksum:
             with Path(temporary).open("r+b") as file:
                 file.write(core.hdu(image.index).header_with_checksums([*chain(*sums)]))
+                file.seek(size - len(companions))
+                file.write(companions)
                 file.flush()
                 os.fsync(file.fileno())
         output.commit()
     finally:
         output.discard()
+
+
+def _with_checksums(hdu: Hdu) -> bytes:
+    """Return the bytes of an HDU whose header states their sums."""
+    core, _, end = place_of(hdu)
+    data = core.read_bytes(hdu.data_offset, end)
+    sums = _core.sum_of_bytes(0, data)
+    return core.hdu(hdu.index).header_with_checksums([sums]) + data.tobytes()
 
 
 def _write(pickled: bytes, path: str, begin: int, end: int, data: int, place: int) -> list[int]:

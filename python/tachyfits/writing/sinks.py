@@ -143,10 +143,11 @@ class FileBytes:
     def __init__(self, data: Any, **options: Any) -> None:
         sources = sources_of(data, Options.of(**options))
         needed, names = with_needed(sources, ())
+        #: HDUs of tables that follow a computed image: its beams and coordinates.
+        self.companions = [source.hdu for source in needed if source.hdu is not None]
         if _is_made(sources):
-            self._parts = [
-                place_of(source.hdu) for source in [*sources, *needed] if source.hdu is not None
-            ]
+            images = [source.hdu for source in sources if source.hdu is not None]
+            self._parts = [place_of(hdu) for hdu in [*images, *self.companions]]
         else:
             core, _ = temporary_file([*sources, *needed], names, "a new file")
             self._parts = [(core, 0, core.bytes)]
