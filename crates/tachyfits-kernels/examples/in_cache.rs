@@ -17,11 +17,11 @@ use tachyfits_kernels::{
     SpectralRows, Stats, Sum, SumRows, Tier, decode_f32, decode_f64, decode_native,
 };
 
-/// Bytes that each run passes over.
+/// Bytes per run.
 const BYTES: usize = 256 * 1024;
-/// Time given to each cell of the table.
+/// Measuring time per cell of the table.
 const PATIENCE: Duration = Duration::from_millis(60);
-/// The stored value that is undefined in the encodings that have one; the pixels made here are never that small.
+/// Stored value of undefined pixels. Defined pixels of this program are never that small.
 const BLANK: i64 = -99;
 
 type Run = Box<dyn FnMut(Tier)>;
@@ -48,7 +48,7 @@ fn main() {
     }
 }
 
-/// Best speed of many runs, in GB/s: what interrupts a run only ever slows it.
+/// Measures the best speed of many runs, in GB/s: interruptions only slow a run down.
 fn best_speed(run: &mut Run, tier: Tier) -> f64 {
     let mut best = Duration::MAX;
     let begin = Instant::now();
@@ -60,7 +60,7 @@ fn best_speed(run: &mut Run, tier: Tier) -> f64 {
     BYTES as f64 / best.as_nanos() as f64
 }
 
-/// Each encoding that is measured, whether some pixels are undefined, and what the table calls it.
+/// Lists the measured encodings: whether some pixels are undefined, and the label of the table.
 fn encodings() -> Vec<(Encoding, bool, String)> {
     let mut found = Vec::new();
     for pixel in PixelType::ALL {
@@ -85,7 +85,7 @@ fn encodings() -> Vec<(Encoding, bool, String)> {
     found
 }
 
-/// Pixels spread over 0 to 100, in the stored form of `encoding`.
+/// Returns pixels spread over 0 to 100, in the stored form of `encoding`.
 fn pixels(encoding: &Encoding, undefined: bool) -> Vec<u8> {
     let count = BYTES / encoding.pixel_bytes();
     let mut state = 1u64;
@@ -104,7 +104,7 @@ fn pixels(encoding: &Encoding, undefined: bool) -> Vec<u8> {
     bytes
 }
 
-/// One pixel as FITS stores it.
+/// Returns one pixel in its FITS representation.
 fn stored(pixel: PixelType, value: f64, hole: bool) -> Vec<u8> {
     let integer = if hole { BLANK } else { value as i64 };
     match pixel {
@@ -117,7 +117,7 @@ fn stored(pixel: PixelType, value: f64, hole: bool) -> Vec<u8> {
     }
 }
 
-/// A kernel: its name, and what makes a run over the bytes of an encoding.
+/// Constructor of a kernel's run over the bytes of an encoding.
 type Maker = fn(Vec<u8>, Encoding) -> Run;
 
 const KERNELS: &[(&str, Maker)] = &[
@@ -185,10 +185,10 @@ const KERNELS: &[(&str, Maker)] = &[
     }),
 ];
 
-/// Outputs of the reductions of rows.
+/// Outputs per tile in reductions of rows.
 const TILE_PIXELS: usize = 1024;
 
-/// Rows of one tile.
+/// Iterates over the rows of one tile.
 fn rows<'a>(bytes: &'a [u8], encoding: &Encoding) -> impl Iterator<Item = &'a [u8]> {
     black_box(bytes).chunks_exact(TILE_PIXELS * encoding.pixel_bytes())
 }

@@ -1,9 +1,9 @@
-//! Loading pixels whose bytes are in either order.
+//! Loading pixels of either byte order.
 
 use crate::LANES;
 use crate::pixel::Pixel;
 
-/// An order of the bytes of a pixel.
+/// Byte order of a pixel.
 pub(crate) trait Order: Copy + Send + Sync + 'static {
     /// Whether the most significant byte comes first.
     const HIGH_FIRST: bool;

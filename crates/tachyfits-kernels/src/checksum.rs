@@ -1,13 +1,12 @@
 //! Checksums of FITS (Standard 4.0, section 4.4.2.7 and appendix J): ones' complement sums of big-endian 32-bit words, and
 //! their ASCII form.
 //!
-//! Words are added as plain u64, in any order, by vector code; the carries go round at the end, since
-//! 2^32 = 1 (mod 2^32 - 1). So bytes may be summed piece by piece as they are written, by any number of threads.
+//! Words are added as plain u64, in any order, by vector code; the carries are folded back at the end, because 2^32 = 1
+//! (mod 2^32 - 1). So several threads can sum the bytes in pieces, while writing them.
 
 use crate::isa::{self, Kernel, Tier};
 
-/// Sum of the big-endian 32-bit words of `bytes`, of which there are whole words and fewer than 2^32; bytes beyond the
-/// last whole word are not for it.
+/// Sums the big-endian 32-bit words of `bytes`, fewer than 2^32 words; ignores trailing bytes that do not fill a word.
 pub fn add_words(bytes: &[u8], tier: Tier) -> u64 {
     isa::dispatch(tier, AddWords { bytes })
 }
@@ -30,8 +29,8 @@ impl Kernel for AddWords<'_> {
     }
 }
 
-/// A ones' complement sum of 32-bit words: the carry out of the highest bit is added to the lowest. The order of what is
-/// added makes no difference.
+/// A ones' complement sum of 32-bit words: the carry out of the highest bit is added to the lowest. The order of the
+/// terms makes no difference.
 ///
 /// ```
 /// use tachyfits_kernels::{OnesComplement, Tier};
@@ -46,20 +45,20 @@ impl Kernel for AddWords<'_> {
 pub struct OnesComplement(u32);
 
 impl OnesComplement {
-    /// Goes on from a sum that is known, as DATASUM states it.
+    /// Continues from a sum, such as the value of DATASUM.
     pub fn from_sum(sum: u32) -> OnesComplement {
         OnesComplement(sum)
     }
 
-    /// Adds what [`add_words`] gave.
+    /// Adds the result of [`add_words`].
     pub fn add(&mut self, words: u64) {
         self.0 = fold(fold(words) + u64::from(self.0)) as u32;
     }
 
-    /// Adds bytes whose first one is byte `offset` of the summed data. Neither the offset nor their
-    /// number need be whole words; missing bytes of a word count as 0.
+    /// Adds bytes whose first byte has the offset `offset` in the summed data. Neither the offset nor the length need
+    /// be a multiple of the word size; missing bytes of a word count as 0.
     pub fn accumulate(&mut self, offset: u64, bytes: &[u8], tier: Tier) {
-        // Few enough for a call of `add_words`, of whole words.
+        // Few enough bytes for one call of `add_words`, and a multiple of the word size.
         const CALL: usize = 1 << 30;
         let mut part = OnesComplement::default();
         for bytes in bytes.chunks(CALL) {
@@ -69,7 +68,7 @@ impl OnesComplement {
             part.add(add_words(whole, tier));
             part.add(u32::from_be_bytes(last).into());
         }
-        // A byte further on is worth 2^8 less, and a division by 2^8 (mod 2^32 - 1) is a rotation.
+        // Each further byte position divides by 2^8, which is a rotation (mod 2^32 - 1).
         self.add(part.0.rotate_right(8 * (offset % 4) as u32).into());
     }
 
@@ -78,14 +77,14 @@ impl OnesComplement {
         self.add(other.0.into());
     }
 
-    /// The sum, as DATASUM states it. It is 0 only if every word is; all ones is another form of 0, which a sum has that
-    /// came back to 0.
+    /// Returns the sum as DATASUM states it. It is 0 only if all words are 0; a sum that comes back to 0 is all ones,
+    /// the other form of 0.
     pub fn sum(self) -> u32 {
         self.0
     }
 }
 
-/// Carries go round until the number has 32 bits.
+/// Folds the carries back until the number has 32 bits.
 fn fold(mut sum: u64) -> u64 {
     while sum >> 32 != 0 {
         sum = (sum & u64::from(u32::MAX)) + (sum >> 32);
@@ -93,8 +92,8 @@ fn fold(mut sum: u64) -> u64 {
     sum
 }
 
-/// The ASCII form of a sum (Standard 4.0, appendix J): `complement` for the value of CHECKSUM, which makes the sum of the
-/// whole HDU all ones.
+/// Encodes a sum in ASCII (Standard 4.0, appendix J). With `complement` the result is the value of CHECKSUM, which
+/// makes the sum of the whole HDU all ones.
 ///
 /// ```
 /// assert_eq!(&tachyfits_kernels::encode_checksum(868_229_149, true), b"hcHjjc9ghcEghc9g");
@@ -112,11 +111,11 @@ pub fn encode_checksum(sum: u32, complement: bool) -> [u8; 16] {
     columns
 }
 
-/// Four letters or digits whose distances from '0' add up to `byte`.
+/// Returns four letters or digits whose distances from '0' add up to `byte`.
 fn spread(byte: u8) -> [u8; 4] {
     let quarter = byte / 4 + b'0';
     let mut letters = [quarter + byte % 4, quarter, quarter, quarter];
-    // One letter of a pair gains what the other loses, until neither is punctuation.
+    // Increment one letter of a pair and decrement the other until neither is punctuation.
     while !letters.iter().all(u8::is_ascii_alphanumeric) {
         for pair in letters.as_chunks_mut::<2>().0 {
             if !pair.iter().all(u8::is_ascii_alphanumeric) {

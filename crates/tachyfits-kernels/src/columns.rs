@@ -1,4 +1,4 @@
-//! Columns of tables: from fields that lie in rows to contiguous columns, and back.
+//! Table columns: from fields in rows to contiguous columns, and back.
 //!
 //! A field is one or more contiguous elements, at the same offset in every row. One loop moves it
 //! for both directions and all types of a size: elements are unsigned integers of 1, 2, 4 or 8
@@ -24,8 +24,9 @@ pub mod transfer;
 pub mod values;
 pub(crate) mod ways;
 
-/// Moves the fields of rows to a contiguous column in the machine's byte order, the unsigned conventions of `pixel`
-/// applied; `out` says how many rows. The bits of floats are kept. Complex numbers are pairs of floats.
+/// Moves the fields of rows to a contiguous column in the machine's byte order, applying the unsigned conventions of
+/// `pixel`. The length of `out` gives the number of rows. The bits of floats are kept. Complex numbers are pairs of
+/// floats.
 ///
 /// ```
 /// use tachyfits_kernels::{Fields, PixelType, Tier, gather_fields};
@@ -44,7 +45,7 @@ pub fn gather_fields(rows: &[u8], fields: Fields, pixel: PixelType, tier: Tier, 
     let flip = sign_flip(pixel);
     let size = pixel.bytes();
     let Some((ways, rows)) = fields.gathered(rows, out.len(), size) else { return };
-    // Swapping native bytes would flip first, so the flip mask is swapped beforehand.
+    // Swapping native bytes would flip the wrong bit, so the flip mask is swapped beforehand.
     match size {
         1 => ways.go(rows, flip as u8, tier, out),
         2 => ways.go(rows, (flip as u16).to_be(), tier, out),
@@ -53,7 +54,7 @@ pub fn gather_fields(rows: &[u8], fields: Fields, pixel: PixelType, tier: Tier, 
     }
 }
 
-/// As [`gather_fields`], past the caches, but for short fields of elements of 1 and 2 bytes.
+/// Does the same as [`gather_fields`], bypassing the caches except for short fields with elements of 1 or 2 bytes.
 ///
 /// # Panics
 /// As [`gather_fields`].
@@ -77,7 +78,7 @@ pub fn stream_fields(
 }
 
 /// Moves a contiguous column in native byte order to the fields of rows: the inverse of
-/// [`gather_fields`]. Bytes between the fields are not touched.
+/// [`gather_fields`]. Bytes between the fields stay unchanged.
 ///
 /// # Panics
 /// As [`gather_fields`].
@@ -101,7 +102,7 @@ pub fn scatter_fields(
     }
 }
 
-/// Moves fields of `elements` bytes as they are; `out` says how many rows.
+/// Copies fields of `elements` bytes to a contiguous column. The length of `out` gives the number of rows.
 ///
 /// # Panics
 /// As [`gather_fields`].
@@ -110,7 +111,7 @@ pub fn gather_field_bytes(rows: &[u8], fields: Fields, out: &mut [u8]) {
     ways.copy(rows, out);
 }
 
-/// Moves a contiguous column of fields of `elements` bytes to the rows, as they are.
+/// Copies a contiguous column of fields of `elements` bytes to the rows.
 ///
 /// # Panics
 /// As [`gather_fields`].
@@ -120,7 +121,7 @@ pub fn scatter_field_bytes(values: &[u8], fields: Fields, rows: &mut [u8]) {
     ways.copy(values, &mut rows[fields.offset..]);
 }
 
-/// The bit that the conventions for unsigned integers and signed bytes flip.
+/// Returns the bit that the conventions for unsigned integers and signed bytes flip.
 fn sign_flip(pixel: PixelType) -> u64 {
     let flips = matches!(pixel, PixelType::I8 | PixelType::U16 | PixelType::U32 | PixelType::U64);
     u64::from(flips) << (8 * pixel.bytes() - 1)
@@ -138,8 +139,8 @@ impl Ways {
         }
     }
 
-    /// Short fields go element by element in order, because streaming stores should fill one cache
-    /// line after another.
+    /// Moves fields with streaming stores. Short fields go element by element, in order of address, because streaming
+    /// stores should fill one cache line after another.
     fn stream<T: Bits>(
         self,
         from: &[u8],

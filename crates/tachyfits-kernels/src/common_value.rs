@@ -1,10 +1,10 @@
-//! The one value that the defined pixels of a set have, if they have one: its mean is that value, which a rounded sum over
-//! a count may miss by some units in the last place.
+//! The common value of a set of pixels, if all defined pixels are equal. It is their mean, which a rounded sum divided
+//! by a count may miss by some units in the last place.
 
 use crate::isa::{self, Kernel, Tier};
 use crate::source::{Encoding, Source, Visitor};
 
-/// The one value that all defined pixels so far have.
+/// Common value of the defined pixels so far.
 ///
 /// ```
 /// use tachyfits_kernels::Common;
@@ -17,14 +17,14 @@ pub enum Common {
     /// No pixel is defined.
     #[default]
     Unknown,
-    /// All have this value.
+    /// All defined pixels have this value.
     Value(f64),
-    /// They have different values, or it was not looked.
+    /// The pixels have different values, or were not compared.
     Different,
 }
 
 impl Common {
-    /// Takes a pixel; NaN changes nothing.
+    /// Combines with a pixel; NaN changes nothing.
     #[must_use]
     #[inline(always)]
     pub fn and(self, x: f64) -> Common {
@@ -36,7 +36,7 @@ impl Common {
         }
     }
 
-    /// Takes what other pixels have in common.
+    /// Combines with the common value of other pixels.
     #[must_use]
     pub fn merge(self, later: Common) -> Common {
         match later {
@@ -46,7 +46,7 @@ impl Common {
         }
     }
 
-    /// Takes the pixels of `bytes`, up to the first that differs.
+    /// Adds the pixels of `bytes`, stopping at the first different one.
     pub(crate) fn accumulate(&mut self, bytes: &[u8], encoding: &Encoding, tier: Tier) {
         if *self != Common::Different {
             *self = encoding.visit(CommonOnBytes { bytes, tier, common: *self });
@@ -57,7 +57,7 @@ impl Common {
     #[must_use]
     pub fn mean_or(self, mean: f64) -> f64 {
         match self {
-            // Zeros of either sign are equal; the mean has the sign that their sum has.
+            // Zeros of either sign are equal; the mean keeps the sign of the sum.
             Common::Value(value) if value != mean => value,
             _ => mean,
         }
@@ -73,7 +73,7 @@ struct CommonOnBytes<'a> {
 impl Visitor for CommonOnBytes<'_> {
     type Output = Common;
     fn visit<S: Source>(self, source: S) -> Common {
-        // Most lines differ at their ends already, which costs less to see than calling a kernel.
+        // Most lines differ at their ends already: comparing these is cheaper than calling a kernel.
         let (mut first, mut last) = ([f64::NAN], [f64::NAN]);
         if self.bytes.len() >= S::BYTES {
             source.values(&self.bytes[..S::BYTES], &mut first);
@@ -87,7 +87,7 @@ impl Visitor for CommonOnBytes<'_> {
     }
 }
 
-/// The loop over chunks of pixels.
+/// Kernel that compares chunks of pixels.
 pub(crate) struct CommonKernel<'a, S> {
     on: CommonOnBytes<'a>,
     source: S,

@@ -1,26 +1,26 @@
 //! A sum carried with its rounding error, so that adding millions of leaf sums costs no accuracy.
 
-/// Exponent of [`LARGE_UNIT`]: the squares of the largest pixels, in units of its square, leave room for 2^54 of them.
+/// Exponent of [`LARGE_UNIT`]: in units of its square, f64 can sum the squares of 2^54 of the largest pixels.
 const LARGE_EXPONENT: u64 = 540;
 
-/// Unit of sums of pixels that exceed f64. It is a power of two, so that digits are lost only of pixels that are smaller
-/// than others by a factor of 2^1000.
+/// Unit for sums of pixels that exceed f64. It is a power of two, so only pixels smaller than others by a factor of
+/// 2^1000 lose digits.
 pub const LARGE_UNIT: f64 = f64::from_bits((1023 + LARGE_EXPONENT) << 52);
 
-/// Unit of moments.
+/// Unit in which moments are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
-    /// The unit of the pixels.
+    /// Unit of the pixels themselves.
     #[default]
     One,
-    /// [`LARGE_UNIT`], of pixels whose squares exceed f64.
+    /// [`LARGE_UNIT`], for pixels whose squares exceed f64.
     Large,
-    /// Its reciprocal, of pixels whose squares f64 has no digits for.
+    /// Reciprocal of [`LARGE_UNIT`], for pixels whose squares underflow.
     Small,
 }
 
 impl Unit {
-    /// The unit as a number: a power of two.
+    /// Returns the unit as a number: a power of two.
     #[must_use]
     pub fn value(self) -> f64 {
         match self {
@@ -31,10 +31,10 @@ impl Unit {
     }
 }
 
-/// Squares of pixels below this magnitude, 2^-440, lose digits that sums of squares would show.
+/// Smallest magnitude, 2^-440, whose square keeps all digits in sums of squares.
 pub(crate) const SMALL_PIXEL: f64 = f64::from_bits((1023 - 440) << 52);
 
-/// An unevaluated sum `high + low` of two f64: the sum so far and what rounding took from it (Knuth's TwoSum).
+/// An unevaluated sum `high + low` of two f64: the sum so far and its rounding error (Knuth's TwoSum).
 ///
 /// ```
 /// let mut sum = tachyfits_kernels::Compensated::default();
@@ -52,7 +52,7 @@ pub struct Compensated {
 }
 
 impl Compensated {
-    /// A sum of two terms; the second must be the smaller one.
+    /// Returns a sum of two terms; the second must be the smaller one.
     pub fn new(high: f64, low: f64) -> Self {
         let mut sum = Compensated { high, low: 0.0 };
         sum.add(low);
@@ -66,7 +66,7 @@ impl Compensated {
         let added = sum - self.high;
         let error = (self.high - (sum - added)) + (term - added);
         self.high = sum;
-        // With infinities the error term is NaN, and the rounded sum is already right.
+        // With infinities the error term is NaN; the rounded sum needs no correction.
         if error.is_finite() {
             self.low += error;
         }
@@ -79,19 +79,19 @@ impl Compensated {
         self.add(other.low);
     }
 
-    /// `self - other`, rounded once at the end.
+    /// Returns `self - other`, rounded once at the end.
     #[inline]
     pub fn minus(self, other: Compensated) -> f64 {
         (self.high - other.high) + (self.low - other.low)
     }
 
-    /// The sum times a power of two.
+    /// Returns the sum times a power of two.
     #[must_use]
     pub(crate) fn times(self, factor: f64) -> Compensated {
         Compensated { high: self.high * factor, low: self.low * factor }
     }
 
-    /// The sum, rounded once.
+    /// Returns the sum, rounded once.
     #[inline]
     pub fn value(self) -> f64 {
         self.high + self.low

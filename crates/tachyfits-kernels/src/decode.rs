@@ -1,4 +1,4 @@
-//! From file bytes to native arrays, for those who want the pixels themselves.
+//! Decoding of file bytes to native arrays.
 //!
 //! `decode_native` moves bits: pixels of the file's type, with swapped bytes and the sign-bit
 //! conventions applied, so NaN payloads and -0.0 are preserved. `decode_f64` and `decode_f32` give
@@ -9,7 +9,7 @@ use crate::pixel::{Pixel, PixelType, with_pixel};
 use crate::source::{Encoding, Source, Visitor};
 use std::marker::PhantomData;
 
-/// Decodes to physical values in f64; `bytes` and `out` hold the same number of pixels.
+/// Decodes to physical values in f64; `bytes` and `out` have the same number of pixels.
 ///
 /// ```
 /// use tachyfits_kernels::{Encoding, PixelType, Tier, decode_f64};
@@ -27,10 +27,10 @@ pub fn decode_f32(bytes: &[u8], encoding: &Encoding, tier: Tier, out: &mut [f32]
     encoding.visit(ToFloats { bytes, tier, out });
 }
 
-/// Turns big-endian pixels of type `pixel` into the machine's byte order, bit for bit; `out` is as long as `bytes`.
+/// Converts big-endian pixels of type `pixel` to the machine's byte order, bit for bit; `out` is as long as `bytes`.
 pub fn decode_native(bytes: &[u8], pixel: PixelType, tier: Tier, out: &mut [u8]) {
     if pixel == PixelType::U8 {
-        // Bytes have no order.
+        // Single bytes have no byte order.
         out.copy_from_slice(&bytes[..out.len()]);
         return;
     }
@@ -39,7 +39,7 @@ pub fn decode_native(bytes: &[u8], pixel: PixelType, tier: Tier, out: &mut [u8])
     });
 }
 
-/// The same where the pixels are.
+/// Does the same as [`decode_native`] in place.
 ///
 /// ```
 /// use tachyfits_kernels::{PixelType, Tier, native_in_place};
@@ -48,7 +48,7 @@ pub fn decode_native(bytes: &[u8], pixel: PixelType, tier: Tier, out: &mut [u8])
 /// assert_eq!(i16::from_ne_bytes(bytes), 258);
 /// ```
 pub fn native_in_place(bytes: &mut [u8], pixel: PixelType, tier: Tier) {
-    // Bytes have no order.
+    // Single bytes have no byte order.
     if pixel != PixelType::U8 {
         with_pixel!(pixel, P => {
             isa::dispatch(tier, InPlaceKernel { bytes, pixel: PhantomData::<P> });
@@ -56,8 +56,9 @@ pub fn native_in_place(bytes: &mut [u8], pixel: PixelType, tier: Tier) {
     }
 }
 
-/// Copies every `step`-th pixel of `bytes`, from the first on (from the last backwards when `step` is negative), to
-/// `out`, which says how many. Bytes keep their order: a strided section becomes a contiguous one.
+/// Copies every `step`-th pixel of `bytes` to `out`, starting with the first one (with the last one, backwards, if
+/// `step` is negative). The length of `out` gives their number. Bytes are not swapped: a strided section becomes a
+/// contiguous one.
 pub fn gather(bytes: &[u8], pixel_bytes: usize, step: i64, out: &mut [u8]) {
     match pixel_bytes {
         1 => gather_of::<1>(bytes, step, out),
@@ -67,7 +68,7 @@ pub fn gather(bytes: &[u8], pixel_bytes: usize, step: i64, out: &mut [u8]) {
     }
 }
 
-/// The same for pixels of a size that the compiler knows: a pixel is a load and a store, no call.
+/// Does the same as [`gather`] for a pixel size known at compile time: each pixel is a load and a store without a call.
 fn gather_of<const BYTES: usize>(bytes: &[u8], step: i64, out: &mut [u8]) {
     let stride = step.unsigned_abs() as usize * BYTES;
     let (pixels, _) = out.as_chunks_mut::<BYTES>();
@@ -80,13 +81,13 @@ fn gather_of<const BYTES: usize>(bytes: &[u8], step: i64, out: &mut [u8]) {
     }
 }
 
-/// Where the code of [`decode_native`] begins.
+/// Returns the address of the code of [`decode_native`].
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn native_address(pixel: PixelType, tier: Tier) -> Option<usize> {
     with_pixel!(pixel, P => isa::address::<NativeKernel<'static, P>>(tier))
 }
 
-/// A float type that values can be decoded to.
+/// Float type that values can be decoded to.
 pub(crate) trait Float: Copy {
     fn values<S: Source>(source: &S, bytes: &[u8], out: &mut [Self]);
 }
@@ -139,7 +140,7 @@ pub(crate) struct NativeKernel<'a, P> {
     pixel: PhantomData<P>,
 }
 
-/// The lines of the caches.
+/// Bytes of a cache line.
 const LINE_BYTES: usize = 64;
 
 impl<P: Pixel> Kernel for NativeKernel<'_, P> {
@@ -147,7 +148,7 @@ impl<P: Pixel> Kernel for NativeKernel<'_, P> {
 
     #[inline(always)]
     fn run(self) {
-        // Wide stores that reach over the end of a line cost two.
+        // Wide stores that cross the end of a cache line write two lines.
         let ahead = self.out.as_ptr().align_offset(LINE_BYTES) / P::BYTES * P::BYTES;
         let ahead = ahead.min(self.out.len());
         turn::<P>(&self.bytes[..ahead], &mut self.out[..ahead]);
@@ -155,7 +156,7 @@ impl<P: Pixel> Kernel for NativeKernel<'_, P> {
     }
 }
 
-/// The loop. Indexed, it would be one pixel at a time.
+/// Swaps the bytes of pixels. An indexed loop would handle one pixel at a time.
 #[inline(always)]
 fn turn<P: Pixel>(bytes: &[u8], out: &mut [u8]) {
     for (pixel, out) in bytes.chunks_exact(P::BYTES).zip(out.chunks_exact_mut(P::BYTES)) {

@@ -1,4 +1,4 @@
-//! Arithmetic on native f64, element by element: what an expression over cubes is evaluated with, block by block in cache.
+//! Arithmetic on native f64, element by element. It evaluates expressions over cubes, block by block in cache.
 //!
 //! Results overwrite an operand, so that an expression needs as many blocks as it is deep. Truth
 //! values are 1.0 and 0.0; as in NumPy, NaN is true, and a comparison with NaN is false except
@@ -40,13 +40,13 @@ pub enum Unary {
     Tanh,
     Floor,
     Ceil,
-    /// To the nearest integer, ties to the even one.
+    /// Rounds to the nearest integer, ties to even.
     Round,
     IsNan,
 }
 
 impl Unary {
-    /// Every one.
+    /// All functions.
     pub const ALL: [Unary; 20] = {
         use Unary::*;
         [
@@ -64,15 +64,15 @@ pub enum Binary {
     Subtract,
     Multiply,
     Divide,
-    /// The floor of the quotient, Python's `//`: with the remainder it gives the dividend.
+    /// Floor of the quotient, Python's `//`: quotient times divisor plus remainder gives the dividend.
     FloorDivide,
-    /// The square is `x * x`, which is rounded rightly; other powers are those of the platform.
+    /// The square is `x * x`, correctly rounded; other powers are those of the platform.
     Power,
-    /// Of the sign of the divisor, as Python's `%`.
+    /// Has the sign of the divisor, as Python's `%`.
     Remainder,
-    /// NaN if either is.
+    /// NaN if either operand is NaN.
     Minimum,
-    /// NaN if either is.
+    /// NaN if either operand is NaN.
     Maximum,
     Less,
     LessEqual,
@@ -82,12 +82,12 @@ pub enum Binary {
     NotEqual,
     And,
     Or,
-    /// The angle of the point (right, left), in radians.
+    /// Angle of the point (right, left), in radians.
     Atan2,
 }
 
 impl Binary {
-    /// Every one.
+    /// All functions.
     pub const ALL: [Binary; 18] = {
         use Binary::*;
         [
@@ -113,21 +113,21 @@ impl Binary {
     };
 }
 
-/// The other operand.
+/// Second operand.
 #[derive(Clone, Copy, Debug)]
 pub enum Operand<'a> {
-    /// One number for all.
+    /// One number for all elements.
     Scalar(f64),
-    /// A number for each.
+    /// One number per element.
     Slice(&'a [f64]),
 }
 
-/// Elements of a number that stands for as many: 2 KiB. A loop over slices serves both kinds of operands, since a slice
-/// in the first-level cache costs a loop next to nothing and a second copy of each costs a compilation.
+/// Length of the block that repeats a scalar operand: 2 KiB. One loop over slices serves both kinds of operands,
+/// because a slice in the first-level cache costs next to nothing, and a second loop would double the compiled code.
 const REPEATED: usize = 256;
 
 impl Operand<'_> {
-    /// Calls `each` with ranges that cover `count` elements, and the operand's elements there.
+    /// Calls `each` with ranges that cover `count` elements, and the operand's elements in each range.
     #[inline(always)]
     fn for_each(self, count: usize, mut each: impl FnMut(std::ops::Range<usize>, &[f64])) {
         match self {
@@ -146,7 +146,7 @@ impl Operand<'_> {
     }
 }
 
-/// Replaces each value by a function of it.
+/// Replaces each value by its function value.
 ///
 /// ```
 /// use tachyfits_kernels::{Tier, Unary, unary};
@@ -179,7 +179,7 @@ pub fn unary(function: Unary, values: &mut [f64], tier: Tier) {
     }
 }
 
-/// Replaces each value of `left` by a function of it and of what is on its right.
+/// Replaces each value of `left` by the function of it and the value of `right`.
 ///
 /// ```
 /// use tachyfits_kernels::{Binary, Operand, Tier, binary};
@@ -217,7 +217,7 @@ pub fn binary(function: Binary, left: &mut [f64], right: Operand<'_>, tier: Tier
     });
 }
 
-/// Replaces each value of `right` by a function of what is on its left and of it: for expressions like `1 - x`.
+/// Replaces each value of `right` by the function of the value of `left` and itself: for expressions like `1 - x`.
 ///
 /// # Panics
 /// If the operands have different lengths.
@@ -227,7 +227,7 @@ pub fn binary_reversed(function: Binary, left: Operand<'_>, right: &mut [f64], t
         let mirrored = match function {
             Binary::Subtract => return zip::<Reversed<functions::Subtract>>(right, left, tier),
             Binary::Divide => return zip::<Reversed<functions::Divide>>(right, left, tier),
-            // The left one of equal numbers may be a zero of another sign.
+            // Of equal operands the left one is returned; it may be a zero of another sign.
             Binary::Minimum => return zip::<Reversed<functions::Minimum>>(right, left, tier),
             Binary::Maximum => return zip::<Reversed<functions::Maximum>>(right, left, tier),
             Binary::FloorDivide => {
@@ -246,8 +246,8 @@ pub fn binary_reversed(function: Binary, left: Operand<'_>, right: &mut [f64], t
     });
 }
 
-/// Replaces each value of `condition` by that of `then` where it is true (not zero; so NaN is true, as for `numpy.where`),
-/// else by that of `otherwise`.
+/// Replaces each value of `condition` by the value of `then` if it is true (not zero; NaN is true, as in
+/// `numpy.where`), otherwise by the value of `otherwise`.
 ///
 /// ```
 /// use tachyfits_kernels::{Operand, Tier, select};
@@ -272,16 +272,16 @@ pub fn select(condition: &mut [f64], then: Operand<'_>, otherwise: Operand<'_>, 
     });
 }
 
-/// Replaces every NaN by the same one. Of two NaN an operation takes the sign and payload of either; where bits count, this
-/// makes them one.
+/// Replaces every NaN by the same NaN. An operation on two NaN may return the sign and payload of either, so results
+/// that must match bit for bit need this.
 pub fn unify_nan(values: &mut [f64], tier: Tier) {
     map::<functions::UnifyNan>(values, tier);
 }
 
-/// Rounds to f32, ties to the even one.
+/// Rounds to f32, ties to even.
 ///
 /// # Panics
-/// If `out` has another length than `values`.
+/// If `out` and `values` have different lengths.
 pub fn round_to_f32(values: &[f64], tier: Tier, out: &mut [f32]) {
     assert_eq!(values.len(), out.len(), "as many numbers out as in");
     isa::dispatch(tier, Round { values, out });
@@ -295,14 +295,14 @@ fn zip<F: FunctionOfTwo>(into: &mut [f64], with: &[f64], tier: Tier) {
     isa::dispatch(tier, Zip { into, with, function: PhantomData::<F> });
 }
 
-/// Calls a function of the library, which has no vector code.
+/// Calls a function of the platform's library, which has no vector code.
 fn call(values: &mut [f64], function: impl Fn(f64) -> f64) {
     for x in values {
         *x = function(*x);
     }
 }
 
-/// The same for two numbers.
+/// Calls a library function of two numbers.
 fn call_two(into: &mut [f64], with: &[f64], function: impl Fn(f64, f64) -> f64) {
     for (x, &y) in into.iter_mut().zip(with) {
         *x = function(*x, y);
@@ -357,7 +357,7 @@ impl Kernel for Select<'_> {
         let count = self.condition.len();
         let (then, otherwise) = (&self.then[..count], &self.otherwise[..count]);
         for at in 0..count {
-            // Bits chosen by a mask are vector code on every tier, a choice of numbers is not.
+            // Selecting bits by a mask compiles to vector code on every tier, selecting numbers does not.
             let mask = u64::from(self.condition[at] != 0.0).wrapping_neg();
             let chosen = (then[at].to_bits() & mask) | (otherwise[at].to_bits() & !mask);
             self.condition[at] = f64::from_bits(chosen);

@@ -1,11 +1,12 @@
-//! From numbers to file bytes: the inverse of decoding, always big-endian, as every FITS file is.
+//! Encoding of numbers to file bytes: the inverse of decoding, always big-endian, as in every FITS file.
 //!
-//! `encode_native` moves bits and is the inverse of [`crate::decode_native`]. `encode_f64` and `encode_f32` take physical
-//! values and give what an [`Encoding`] stores for them: `(value - zero) / scale` in f64, rounded once to the type of the
-//! pixel, BLANK for NaN. A value that the encoding cannot hold is counted, so that the caller can refuse to write it.
+//! `encode_native` moves bits and is the inverse of [`crate::decode_native`]. `encode_f64` and `encode_f32` take
+//! physical values and compute the stored values of an [`Encoding`]: `(value - zero) / scale` in f64, rounded once to
+//! the type of the pixel, BLANK for NaN. A value that the encoding cannot hold is counted, so that the caller can
+//! refuse to write it.
 //!
-//! Values pass in blocks that stay in the first-level cache: one loop divides, one rounds and stores. So the division and
-//! the widening of f32 are compiled once, not once per pixel type.
+//! Blocks of values stay in the first-level cache: one loop divides, another rounds and stores. So the division and the
+//! widening of f32 are compiled once, not once per pixel type.
 
 #![expect(
     clippy::needless_range_loop,
@@ -17,17 +18,18 @@ use crate::isa::{self, Kernel, Stores, Tier};
 use crate::pixel::{Pixel, PixelType};
 use crate::source::Encoding;
 
-/// Values of a block: 8 KiB as f64.
+/// Values per block: 8 KiB as f64.
 const BLOCK: usize = 1024;
 
-/// Encodes physical values; `out` takes as many pixels as there are values. The bytes are big-endian, whatever the byte
-/// order of `encoding`.
+/// Encodes physical values; `out` has one pixel per value. The bytes are big-endian, whatever the byte order of
+/// `encoding`.
 ///
-/// Integers are rounded to the nearest, ties to the even one; NaN becomes BLANK. Returns how many values the encoding
-/// cannot hold, which are stored saturated, as Rust's `as` does (NaN as 0):
+/// Integers are rounded to nearest, ties to even; NaN becomes BLANK. Returns the number of values that the encoding
+/// cannot represent, which are saturated as by Rust's `as` (NaN as 0):
 ///
-/// * for integers those out of range, infinities, NaN where there is no BLANK, and numbers that would be read as BLANK;
-/// * for floats those that lose being finite, or a number: 1e300 as f32, or what a senseless scaling makes NaN.
+/// * for integers, values out of range, infinities, NaN without BLANK, and numbers that would be read as BLANK;
+/// * for floats, finite values that become infinite, such as 1e300 as f32, and numbers that a senseless scaling makes
+///   NaN.
 ///
 /// ```
 /// use tachyfits_kernels::{Encoding, PixelType, Tier, encode_f64};
@@ -39,7 +41,7 @@ const BLOCK: usize = 1024;
 /// ```
 ///
 /// # Panics
-/// If `out` has another number of pixels than `values`.
+/// If `out` and `values` have different numbers of pixels.
 pub fn encode_f64(values: &[f64], encoding: &Encoding, tier: Tier, out: &mut [u8]) -> u64 {
     let pixel_bytes = encoding.pixel_bytes();
     assert_eq!(out.len(), values.len() * pixel_bytes, "as many pixels as values");
@@ -47,8 +49,8 @@ pub fn encode_f64(values: &[f64], encoding: &Encoding, tier: Tier, out: &mut [u8
     blocks.map(|(values, out)| encode_block(values, encoding, tier, out)).sum()
 }
 
-/// Encodes physical values given as f32: as [`encode_f64`] does their f64 values, and bit for bit where f32 is stored
-/// without a scaling.
+/// Encodes physical values in f32: with the result of [`encode_f64`] for the same values, and bit for bit if the file
+/// stores f32 without scaling.
 pub fn encode_f32(values: &[f32], encoding: &Encoding, tier: Tier, out: &mut [u8]) -> u64 {
     let pixel_bytes = encoding.pixel_bytes();
     assert_eq!(out.len(), values.len() * pixel_bytes, "as many pixels as values");
@@ -66,7 +68,7 @@ pub fn encode_f32(values: &[f32], encoding: &Encoding, tier: Tier, out: &mut [u8
     lost
 }
 
-/// Turns pixels of type `pixel` from the machine's byte order into what the file stores, bit for bit; `out` is as long as
+/// Converts pixels of type `pixel` from the machine's byte order to their stored form, bit for bit; `out` is as long as
 /// `bytes`. The inverse of [`crate::decode_native`].
 ///
 /// ```
@@ -77,7 +79,7 @@ pub fn encode_f32(values: &[f32], encoding: &Encoding, tier: Tier, out: &mut [u8
 /// ```
 pub fn encode_native(bytes: &[u8], pixel: PixelType, tier: Tier, out: &mut [u8]) {
     let flips = matches!(pixel, PixelType::I8 | PixelType::U16 | PixelType::U32 | PixelType::U64);
-    // The conventions flip the highest bit of a pixel.
+    // The unsigned conventions flip the highest bit of a pixel.
     let flip = u64::from(flips) << (8 * pixel.bytes() - 1);
     match pixel.bytes() {
         1 => isa::dispatch(tier, Turn { bytes, flip: flip as u8, out }),
@@ -124,13 +126,13 @@ fn encode_block(values: &[f64], encoding: &Encoding, tier: Tier, out: &mut [u8])
     with_stored!(encoding.pixel, T BYTES => block.encode::<T, BYTES>(encoding, tier))
 }
 
-/// Where the code that encodes values as a type begins.
+/// Returns the address of the code that encodes values as a type.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn address(pixel: PixelType, tier: Tier) -> Option<usize> {
     with_stored!(pixel, T BYTES => isa::address::<EncodeKernel<'static, T, BYTES>>(tier))
 }
 
-/// Where the code that turns native pixels begins.
+/// Returns the address of the code that encodes native pixels.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn native_address(pixel: PixelType, tier: Tier) -> Option<usize> {
     match pixel.bytes() {
@@ -141,7 +143,7 @@ pub(crate) fn native_address(pixel: PixelType, tier: Tier) -> Option<usize> {
     }
 }
 
-/// Values, the same without the scaling, and where their pixels go.
+/// Values, the values with the scaling removed, and the bytes of their pixels.
 struct EncodedBlock<'a> {
     values: &'a [f64],
     unscaled: &'a [f64],
@@ -169,17 +171,18 @@ pub(crate) struct EncodeRule<T> {
     has_blank: bool,
 }
 
-/// A type that the file stores, or that is turned into one by its sign bit (u64).
+/// Type that the file stores, or that flipping the sign bit makes one (u64).
 pub(crate) trait Stored<const BYTES: usize>: Pixel {
-    /// The bytes of a value that is `unscaled` without the scaling, and whether it is lost.
+    /// Returns the bytes of a value, whose stored form before rounding is `unscaled`, and whether the value is lost.
     fn encode(value: f64, unscaled: f64, rule: &EncodeRule<Self>) -> ([u8; BYTES], bool);
 }
 
-/// Added to a number below 2^51 in size, it leaves no room for a fraction: the sum is rounded to an integer, ties to the
-/// even one, whose low bits are those of the sum. All that is vector code on every tier; conversions to integers are not.
+/// Adding this to a number below 2^51 in magnitude leaves no room for a fraction: the sum is rounded to an integer,
+/// ties to
+/// even, and its low bits are those of the integer. This is vector code on every tier; conversions to integers are not.
 const ROUND: f64 = 6_755_399_441_055_744.0;
 
-/// Integers of up to 32 bits: all in f64, which holds each of them, until the last step.
+/// Integers of up to 32 bits: f64 represents each of them, so the arithmetic is in f64 up to the last step.
 macro_rules! narrow_integer {
     ($type:ty, $bits:ty, $bytes:literal) => {
         impl Stored<$bytes> for $type {
@@ -209,22 +212,22 @@ narrow_integer!(u8, u8, 1);
 narrow_integer!(i16, u16, 2);
 narrow_integer!(i32, u32, 4);
 
-/// Rounds to an integer, ties to the even one; the sign of a zero may be lost.
+/// Rounds to an integer, ties to even; the sign of a zero may be lost.
 #[inline(always)]
 fn round_ties_even(x: f64) -> f64 {
-    // From here on there are no fractions.
+    // Numbers of at least this magnitude have no fraction.
     const WHOLE: f64 = (1u64 << 52) as f64;
     let round = WHOLE.copysign(x);
     if x.abs() < WHOLE { (x + round) - round } else { x }
 }
 
-/// Integers of 64 bits, some of which f64 does not hold: converted, as signed or unsigned ones, and flipped then.
+/// Integers of 64 bits, some of which f64 cannot represent: converted to signed or unsigned integers, then flipped.
 macro_rules! wide_integer {
     ($type:ty, $flip:expr) => {
         impl Stored<8> for $type {
             #[inline(always)]
             fn encode(value: f64, unscaled: f64, rule: &EncodeRule<Self>) -> ([u8; 8], bool) {
-                // The first number above the range: MAX itself is not an f64.
+                // First number above the range: f64 cannot represent MAX itself.
                 const ABOVE: f64 = ((<$type>::MAX / 2 + 1) as f64) * 2.0;
                 let rounded = round_ties_even(unscaled);
                 let fits = (rounded >= <$type>::MIN as f64) & (rounded < ABOVE);
@@ -256,7 +259,7 @@ impl Stored<8> for f64 {
     }
 }
 
-/// Whether what is stored is no longer finite, or no longer a number.
+/// Whether the stored value is no longer finite, or no longer a number.
 #[inline(always)]
 fn is_lost(value: f64, stored: f64) -> bool {
     (value.is_finite() & !stored.is_finite()) | (!value.is_nan() & stored.is_nan())
@@ -285,7 +288,7 @@ impl<T: Stored<BYTES>, const BYTES: usize> Kernel for EncodeKernel<'_, T, BYTES>
     }
 }
 
-/// Takes the scaling away.
+/// Kernel that removes the scaling.
 pub(crate) struct Unscale<'a> {
     values: &'a [f64],
     scale: f64,
@@ -305,7 +308,7 @@ impl Kernel for Unscale<'_> {
     }
 }
 
-/// Turns f32 into f64.
+/// Kernel that widens f32 to f64.
 pub(crate) struct Widen<'a> {
     values: &'a [f32],
     out: &'a mut [f64],
@@ -323,7 +326,7 @@ impl Kernel for Widen<'_> {
     }
 }
 
-/// Writes f32 as they are.
+/// Kernel that stores f32 without conversion.
 pub(crate) struct TurnSingles<'a> {
     values: &'a [f32],
     out: &'a mut [u8],
@@ -342,11 +345,11 @@ impl Kernel for TurnSingles<'_> {
     }
 }
 
-/// Unsigned integers of the size of a pixel, which stand for its bits.
+/// Unsigned integer of the size of a pixel, used for its bits.
 pub(crate) trait Bits: Copy {
-    /// Their bytes in the machine's order, turned and flipped.
+    /// Flips bits of native elements, then swaps their bytes to file order.
     fn turn(bytes: &[u8], flip: Self, out: &mut [u8]);
-    /// The same for the first element of each run of a column of a table.
+    /// Does the same for the first element of each run of a table column.
     fn turn_each(ways: Ways, from: &[u8], flip: Self, to: &mut [u8], stores: impl Stores);
 }
 

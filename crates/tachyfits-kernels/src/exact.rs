@@ -1,6 +1,6 @@
-//! The sum of integers without swapping bytes: each byte counts by its position in the number, 256
-//! times more than the next one. Bytes of one position are added as stored, and the few sums are
-//! weighted at the end. The byte order only selects the weights, so it costs nothing.
+//! Sums of integers without swapping bytes: a byte has the weight of its position, 256 times the weight of the next
+//! one. The loop adds bytes of the same position as stored, and weights the few sums at the end. The byte order only
+//! selects the weights, so it costs nothing.
 
 #![expect(clippy::needless_range_loop, reason = "indexed loops become vector code on every tier")]
 
@@ -8,23 +8,23 @@ use crate::byte_order::Order;
 use crate::isa;
 use crate::pixel::Pixel;
 
-/// Words of four bytes that are added at a time: a line of the cache.
+/// Words of four bytes added at a time: one cache line.
 const WORDS: usize = 16;
 
-/// Two bytes of a word, and room for the sums of either.
+/// Mask of two bytes of a word, each with room for a 16-bit sum.
 const BYTES: u32 = 0x00ff_00ff;
 
-/// How many bytes such a sum has room for.
+/// Maximum number of bytes in a 16-bit sum.
 const MOST_STEPS: usize = 0xffff / 0xff;
 
-/// The sum of the pixels of a leaf, which must add up exactly ([`Pixel::ADDS_EXACTLY`]).
+/// Sums the pixels of a leaf, which must add up exactly ([`Pixel::ADDS_EXACTLY`]).
 #[inline(always)]
 pub(crate) fn sum<P: Pixel, O: Order>(leaf: &[u8]) -> i64 {
     let steps = leaf.chunks_exact(4 * WORDS);
     let rest = steps.remainder();
     assert!(steps.len() <= MOST_STEPS, "{} bytes are more than a leaf", leaf.len());
     let pixels = (4 * WORDS * steps.len() / P::BYTES) as i64;
-    // Numbers are counted from the least: its sign bit turned, a number has none.
+    // Numbers are counted from the smallest one: flipping the sign bit makes them unsigned.
     let top = if O::HIGH_FIRST { 0 } else { P::BYTES - 1 };
     let mut least = [0; 8];
     least[top] = if P::IS_SIGNED { 0x80 } else { 0 };
@@ -52,8 +52,8 @@ pub(crate) fn sum<P: Pixel, O: Order>(leaf: &[u8]) -> i64 {
     sum
 }
 
-/// The sums of the bytes of each place of a word. Not part of the loop before, into which the compiler would carry the
-/// order in which it adds lanes here.
+/// Sums the bytes of each position of a word. A separate function, because the compiler would otherwise carry the order
+/// of this addition into the loop of the caller.
 #[inline(never)]
 fn places(even: [u32; WORDS], odd: [u32; WORDS]) -> [i64; 4] {
     let mut sums = [0; 4];

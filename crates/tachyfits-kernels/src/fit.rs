@@ -19,32 +19,32 @@ pub use model::MOST_COMPONENTS;
 
 use crate::LANES;
 
-/// How a fit ended. All parameters are NaN unless it converged.
+/// Outcome of a fit. All parameters are NaN unless it converged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 #[non_exhaustive]
 pub enum FitFlag {
-    /// A minimum of the sum of squares was found.
+    /// The fit found a minimum of the sum of squares.
     Converged = 0,
     /// There are no more defined channels than parameters.
     FewChannels = 1,
     /// A channel is infinite.
     Infinite = 2,
-    /// The channels do not determine the parameters: no line is left above the rounding error, or two parameters have the
+    /// The channels do not determine the parameters: no line exceeds the rounding error, or two parameters have the
     /// same effect.
     Undetermined = 3,
-    /// The iterations were used up.
+    /// The fit reached the maximum number of iterations.
     Iterations = 4,
-    /// The best value of a parameter lies beyond its limit.
+    /// The best value of a parameter is outside its limits.
     Limit = 5,
 }
 
 /// Coordinates mapped to -1 to 1, so that powers of them stay comparable.
 #[derive(Clone, Debug)]
 pub(crate) struct Scale {
-    /// The coordinate that becomes 0.
+    /// Coordinate that is mapped to 0.
     pub(crate) middle: f64,
-    /// The distance that becomes 1.
+    /// Distance that is mapped to 1.
     pub(crate) half: f64,
 }
 
@@ -55,18 +55,18 @@ impl Scale {
         Scale { middle, half: if half > 0.0 { half } else { 1.0 } }
     }
 
-    /// Scaled coordinates, with zeros up to a multiple of [`LANES`].
+    /// Scales coordinates, and pads them with zeros to a multiple of [`LANES`].
     fn scaled(&self, coordinates: &[f64]) -> Result<Vec<f64>, TryReserveError> {
         let padded = coordinates.len().next_multiple_of(LANES);
         let mut scaled = room(padded)?;
         scaled.extend(coordinates.iter().map(|x| (x - self.middle) / self.half));
-        // At most the reserved room.
+        // Within the reserved capacity.
         scaled.resize(padded, 0.0);
         Ok(scaled)
     }
 }
 
-/// A vector with room for as many numbers, and those that fill the last lanes.
+/// Returns a vector with capacity for `count` numbers and the padding of the last lanes.
 fn room(count: usize) -> Result<Vec<f64>, TryReserveError> {
     let mut vector = Vec::new();
     vector.try_reserve_exact(count.next_multiple_of(LANES))?;
@@ -78,14 +78,14 @@ fn room(count: usize) -> Result<Vec<f64>, TryReserveError> {
 pub(crate) struct Spectrum {
     pub(crate) values: Vec<f64>,
     pub(crate) weights: Vec<f64>,
-    /// The greatest absolute value; 0 for a spectrum of zeros.
+    /// Greatest absolute value; 0 for a spectrum of zeros.
     pub(crate) size: f64,
-    /// Defined channels.
+    /// Number of defined channels.
     pub(crate) count: usize,
 }
 
 impl Spectrum {
-    /// Reads a spectrum. `used`: which channels count besides their being defined.
+    /// Reads a spectrum. `used` excludes further channels besides the undefined ones.
     ///
     /// # Errors
     /// [`FitFlag::Infinite`].
@@ -93,7 +93,7 @@ impl Spectrum {
         let padded = values.len().next_multiple_of(LANES);
         for vector in [&mut self.values, &mut self.weights] {
             vector.clear();
-            // At most the reserved room: as many as there are coordinates.
+            // Within the reserved capacity: one per coordinate.
             vector.resize(padded, 0.0);
         }
         (self.size, self.count) = (0.0, 0);
@@ -109,7 +109,7 @@ impl Spectrum {
             return Err(FitFlag::Infinite);
         }
         if self.size > 0.0 {
-            // Division, because the inverse of a denormal number is infinite.
+            // Division, because the reciprocal of a denormal number is infinite.
             self.values.iter_mut().for_each(|value| *value /= self.size);
         }
         Ok(())

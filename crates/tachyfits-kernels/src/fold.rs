@@ -1,8 +1,8 @@
 //! Folding pixels into accumulators of [`LANES`] lanes: the loop that every whole-array reduction shares.
 //!
-//! The accumulator goes in and comes out by value, and the last pixels, fewer than a chunk, are taken by a separate
-//! function that is never inlined. Both matter: with the tail in the same function, rustc 1.95 keeps the lanes in
-//! memory and falls back to scalar code (seen with f32 on every tier; the assembly test holds the line).
+//! The accumulator is passed and returned by value, and a separate function, never inlined, adds the last pixels, fewer
+//! than a chunk. Both matter: with the tail in the same function, rustc 1.95 keeps the lanes in memory and falls back
+//! to scalar code (with f32 on every tier; the assembly test checks this).
 #![expect(
     clippy::needless_range_loop,
     reason = "indexed loops become vector code on every tier; some iterators of std are not inlined across codegen units"
@@ -14,24 +14,24 @@ use crate::{LANES, LEAF_PIXELS, RUN_CHUNKS};
 
 /// Accumulators of [`LANES`] lanes.
 pub(crate) trait Accumulator: Copy {
-    /// Takes up to sixteen pixels, the first into lane 0. Must be `#[inline(always)]`, with one loop per statistic:
-    /// interleaved per pixel, the compiler gives up on vectors for some tiers.
+    /// Adds up to sixteen pixels, the first to lane 0. Must be `#[inline(always)]`, with one loop per statistic: the
+    /// compiler does not vectorise statistics interleaved per pixel on some tiers.
     fn step(&mut self, x: &[f64]);
 
-    /// Lanes that are added plainly within a run of [`RUN_CHUNKS`] chunks and pairwise between runs; `None` where the
-    /// lanes are added plainly throughout. They must be 0.0 before the first step.
+    /// Returns the lanes that are added plainly within a run of [`RUN_CHUNKS`] chunks and pairwise between runs; `None`
+    /// if lanes are added plainly throughout. The lanes must be 0.0 before the first step.
     #[inline(always)]
     fn sums(&mut self) -> Option<&mut [f64; LANES]> {
         None
     }
 }
 
-/// Levels of the pairwise sum of the runs of a leaf.
+/// Levels in the pairwise sum of a leaf's runs.
 const LEVELS: usize = (LEAF_PIXELS / (LANES * RUN_CHUNKS)).ilog2() as usize + 1;
 
-/// Sums of runs, added pairwise: a level has the sum of a power of two of runs, or is not in use. The rounding error
-/// grows with the logarithm of the number of pixels, and runs of one value are added without any (N. J. Higham, "The
-/// accuracy of floating point summation", 1993).
+/// Pairwise sum of runs: each level holds the sum of a power of two of runs, or is unused. The rounding error grows
+/// with the logarithm of the number of pixels, and equal runs are added without error (N. J. Higham, "The accuracy of
+/// floating point summation", 1993).
 pub(crate) struct PairwiseRuns {
     levels: [[f64; LANES]; LEVELS],
     runs: usize,
@@ -43,7 +43,7 @@ impl PairwiseRuns {
         PairwiseRuns { levels: [[0.0; LANES]; LEVELS], runs: 0 }
     }
 
-    /// Ends a run after its last chunk; `chunk` is its number in the leaf.
+    /// Ends a run if `chunk`, a number within the leaf, is its last chunk.
     #[inline(always)]
     pub(crate) fn after_chunk(&mut self, chunk: usize, sums: Option<&mut [f64; LANES]>) {
         if let Some(sums) = sums
@@ -54,7 +54,7 @@ impl PairwiseRuns {
         }
     }
 
-    /// Takes the lanes of a run, and leaves 0.0 in them.
+    /// Adds the lanes of a run to the levels, and resets the lanes to 0.0.
     #[inline(always)]
     fn end_run(&mut self, sums: &mut [f64; LANES]) {
         let mut level = 0;
@@ -86,11 +86,11 @@ impl PairwiseRuns {
     }
 }
 
-/// Marks a branch of a loop as rare: the lanes stay in registers in the others.
+/// Marks a branch of a loop as rare, so that the lanes stay in registers in the other branches.
 #[cold]
 fn rarely() {}
 
-/// Folds the pixels of `bytes` into `accumulator`: at most a leaf, if its sums are of runs.
+/// Folds the pixels of `bytes` into `accumulator`: at most one leaf if it sums runs.
 pub(crate) fn fold<A: Accumulator>(
     bytes: &[u8],
     encoding: &Encoding,
@@ -121,7 +121,7 @@ impl<A: Accumulator> Visitor for Fold<'_, A> {
     }
 }
 
-/// The loop over bytes.
+/// Kernel that folds bytes.
 pub(crate) struct FoldKernel<'a, S, A> {
     bytes: &'a [u8],
     source: S,
@@ -145,14 +145,14 @@ impl<S: Source, A: Accumulator> Kernel for FoldKernel<'_, S, A> {
     }
 }
 
-/// Folds pixels that are decoded already: the same order, the same bits.
+/// Folds decoded pixels, in the same order and with the same bits as [`fold`].
 pub(crate) fn fold_decoded<A: Accumulator>(values: &[f64], tier: Tier, accumulator: A) -> A {
     let (chunks, rest) = values.as_chunks::<LANES>();
     let accumulator = isa::dispatch(tier, DecodedKernel { chunks, accumulator });
     if rest.is_empty() { accumulator } else { fold_tail(rest, accumulator) }
 }
 
-/// The loop over decoded pixels.
+/// Kernel that folds decoded pixels.
 pub(crate) struct DecodedKernel<'a, A> {
     chunks: &'a [[f64; LANES]],
     accumulator: A,
@@ -174,14 +174,14 @@ impl<A: Accumulator> Kernel for DecodedKernel<'_, A> {
     }
 }
 
-/// Takes the last pixels, fewer than a chunk.
+/// Adds the last pixels, fewer than a chunk.
 #[inline(never)]
 pub(crate) fn fold_tail<A: Accumulator>(rest: &[f64], mut accumulator: A) -> A {
     accumulator.step(rest);
     accumulator
 }
 
-/// Adds the lanes pairwise, in an order that is part of the result.
+/// Adds the lanes pairwise, in a fixed order that is part of the result.
 pub(crate) fn add_lanes(lanes: &[f64; LANES]) -> f64 {
     let mut lanes = *lanes;
     let mut width = LANES / 2;

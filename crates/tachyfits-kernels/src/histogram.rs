@@ -1,5 +1,5 @@
-//! Histograms in equal bins. Bin `i` holds `edges[i] <= x < edges[i + 1]`, the last one also its upper edge: NumPy's
-//! rule, compared with the edges themselves, so that no pixel lands beside its bin through rounding.
+//! Histograms in equal bins. Bin `i` contains `edges[i] <= x < edges[i + 1]`, the last one also its upper edge: the
+//! rule of NumPy, applied to the edges themselves, so that rounding moves no pixel to a neighbouring bin.
 
 use std::collections::TryReserveError;
 use std::sync::Arc;
@@ -7,27 +7,27 @@ use std::sync::Arc;
 use crate::isa::{self, Kernel, Tier};
 use crate::source::{Encoding, Source, Visitor};
 
-/// Counters per bin, so that neighbouring pixels of one bin do not wait for each other's store.
+/// Counters per bin, so that neighbouring pixels of the same bin do not wait for each other's store.
 const COLUMNS: usize = 4;
 
-/// Pixels that are decoded and whose bins are guessed at a time.
+/// Pixels decoded and assigned to bins at a time.
 const DECODED: usize = 256;
 
-/// The bins: equal, over `low..=high`. Copies share their memory.
+/// Equal bins over `low..=high`. Copies share their memory.
 #[derive(Clone, Debug)]
 pub struct HistogramRange {
     edges: Arc<Vec<f64>>,
     /// Bins per unit of value.
     density: f64,
-    /// For each slot the smallest pixel that belongs to it and the smallest that belongs to the next.
+    /// Per slot: its smallest pixel, and the smallest pixel of the next slot.
     limits: Arc<Vec<[f64; 2]>>,
-    /// How near to an edge, in bins, the bin that multiplication gives may be the neighbour of the right one.
+    /// Distance from an edge, in bins, within which the multiplied position may be in the neighbouring bin.
     unsure: f64,
 }
 
 impl HistogramRange {
-    /// `bins` equal bins. `None` unless `low < high`, both finite and their difference too, there is a bin and at most
-    /// [`HistogramRange::MOST_BINS`], and the bins are wide enough for f64 to tell their edges apart.
+    /// Returns `bins` equal bins. `None` unless `low < high` with both and their difference finite, `bins` is from 1 to
+    /// [`HistogramRange::MOST_BINS`], and the bins are wide enough for f64 to distinguish their edges.
     ///
     /// # Errors
     /// If there is too little memory.
@@ -53,8 +53,9 @@ impl HistogramRange {
         Ok((range.unsure < 0.25).then_some(range))
     }
 
-    /// By how much, in bins, the place of a pixel may lie outside its slot; `None` where edges do not increase. Places do
-    /// not decrease from pixel to larger pixel, so it is enough to look at the first and last pixel of each slot.
+    /// Returns the largest distance, in bins, by which the position of a pixel may lie outside its slot; `None` if
+    /// edges do not
+    /// increase. Positions increase with pixel values, so checking the first and last pixel of each slot is enough.
     fn largest_error(&self) -> Option<f64> {
         let mut largest = 0.0;
         for (slot, &[begin, next]) in self.limits[..=self.bins() + 1].iter().enumerate() {
@@ -71,8 +72,8 @@ impl HistogramRange {
         Some(largest)
     }
 
-    /// Where a pixel lies, counted in slots: 3.25 is a quarter into slot 3. Pixels outside the range are put into the
-    /// middle of the slots for them. NaN gives anything.
+    /// Returns the position of a pixel in slots: 3.25 is a quarter into slot 3. Pixels outside the range get the middle
+    /// of their slot. The result for NaN is arbitrary.
     #[inline(always)]
     fn place(&self, x: f64) -> f64 {
         let place = (x - self.edges[0]) * self.density + 1.0;
@@ -81,22 +82,22 @@ impl HistogramRange {
         if place < above { place } else { above }
     }
 
-    /// The most bins that a histogram may have.
+    /// Maximum number of bins of a histogram.
     pub const MOST_BINS: usize = 1 << 24;
 
-    /// The edges, one more than there are bins.
+    /// Returns the edges, one more than bins.
     pub fn edges(&self) -> &[f64] {
         &self.edges
     }
 
-    /// How many bins.
+    /// Returns the number of bins.
     pub fn bins(&self) -> usize {
         self.edges.len() - 1
     }
 }
 
-/// Slots are: below, the bins, above, NaN. The last bin has its upper edge, so what is above begins one step of f64
-/// further; no comparison with NaN is true, so a pixel in the last slot stays there.
+/// Returns the limits of the slots: below, the bins, above, NaN. The last bin includes its upper edge, so the slot
+/// above begins at the next f64. A pixel in the last slot stays there, because comparisons with NaN are false.
 fn limits(edges: &[f64]) -> Result<Vec<[f64; 2]>, TryReserveError> {
     let (&last, inner) = edges.split_last().expect("a bin has two edges");
     let mut limits = room(edges.len() + 2)?;
@@ -108,21 +109,21 @@ fn limits(edges: &[f64]) -> Result<Vec<[f64; 2]>, TryReserveError> {
     Ok(limits)
 }
 
-/// An empty vector with room.
+/// Returns an empty vector with capacity.
 fn room<T>(count: usize) -> Result<Vec<T>, TryReserveError> {
     let mut room = Vec::new();
     room.try_reserve_exact(count)?;
     Ok(room)
 }
 
-/// Ranges are equal when their edges are.
+/// Ranges are equal if their edges are.
 impl PartialEq for HistogramRange {
     fn eq(&self, other: &Self) -> bool {
         self.edges == other.edges
     }
 }
 
-/// Mergeable state of a histogram.
+/// Mergeable counts of a histogram.
 ///
 /// ```
 /// use tachyfits_kernels::{Encoding, Histogram, HistogramRange, PixelType, Tier};
@@ -134,24 +135,24 @@ impl PartialEq for HistogramRange {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
     range: HistogramRange,
-    /// Slots: below, the bins, above, NaN.
+    /// Counters of the slots: below, the bins, above, NaN.
     slots: Vec<[u64; COLUMNS]>,
 }
 
 impl Histogram {
-    /// An empty histogram.
+    /// Returns an empty histogram.
     ///
     /// # Errors
     /// If there is too little memory.
     pub fn new(range: HistogramRange) -> Result<Histogram, TryReserveError> {
         let mut slots = room(range.bins() + 3)?;
-        // At most the reserved room.
+        // Within the reserved capacity.
         slots.resize(range.bins() + 3, [0; COLUMNS]);
         Ok(Histogram { range, slots })
     }
 
-    /// An empty histogram filled with counts that were taken out of another: the bins, then below, above and NaN.
-    /// `None` when the number of bins differs.
+    /// Returns a histogram with the counts of another one: the bins, then below, above and NaN. `None` if the number of
+    /// bins differs.
     ///
     /// # Errors
     /// If there is too little memory.
@@ -179,7 +180,7 @@ impl Histogram {
         encoding.visit(HistogramOnBytes { bytes, tier, histogram: self });
     }
 
-    /// Adds the counts of another histogram over the same range; `false`, and nothing added, when the ranges differ.
+    /// Adds the counts of another histogram over the same range. Returns `false` and adds nothing if the ranges differ.
     pub fn merge(&mut self, other: &Histogram) -> bool {
         if self.range != other.range {
             return false;
@@ -192,27 +193,27 @@ impl Histogram {
         true
     }
 
-    /// The bins.
+    /// Returns the bins.
     pub fn range(&self) -> &HistogramRange {
         &self.range
     }
 
-    /// Pixels in each bin.
+    /// Returns the number of pixels in each bin.
     pub fn counts(&self) -> impl ExactSizeIterator<Item = u64> {
         self.slots[1..=self.range.bins()].iter().map(|slot| slot.iter().sum())
     }
 
-    /// Pixels below the first bin.
+    /// Returns the number of pixels below the first bin.
     pub fn below(&self) -> u64 {
         self.slots[0].iter().sum()
     }
 
-    /// Pixels above the last bin.
+    /// Returns the number of pixels above the last bin.
     pub fn above(&self) -> u64 {
         self.slots[self.range.bins() + 1].iter().sum()
     }
 
-    /// Pixels that are NaN or BLANK.
+    /// Returns the number of pixels that are NaN or BLANK.
     pub fn nan(&self) -> u64 {
         self.slots[self.range.bins() + 2].iter().sum()
     }
@@ -260,12 +261,12 @@ impl<S: Source> Kernel for HistogramKernel<'_, S> {
     }
 }
 
-/// The slot of each pixel, by multiplication: right to within one. Gives whether a pixel lies so near to an edge that its
-/// slot may be wrong.
+/// Computes the slot of each pixel by multiplication, exact to within one slot. Returns whether a pixel is so close to
+/// an edge that its slot may be wrong.
 #[inline(always)]
 fn guess(range: &HistogramRange, x: &[f64], slots: &mut [u32]) -> bool {
-    // Adding 2^52 rounds to an integer and leaves it in the low bits of the number: one addition, where a conversion
-    // that saturates takes five operations. Half a slot less makes it round down.
+    // Adding 2^52 rounds to an integer in the low bits of the number: one addition instead of the five operations of a
+    // saturating conversion. Subtracting half a slot makes it round down.
     const MAGIC: f64 = (1u64 << 52) as f64;
     let nan = range.bins() as u32 + 2;
     let mut unsure = false;
@@ -281,7 +282,7 @@ fn guess(range: &HistogramRange, x: &[f64], slots: &mut [u32]) -> bool {
     unsure
 }
 
-/// Corrects the slots against the edges.
+/// Corrects the slots by comparing with the edges.
 fn correct(range: &HistogramRange, x: &[f64], slots: &mut [u32]) {
     for (&x, slot) in x.iter().zip(slots) {
         let [begin, next] = range.limits[*slot as usize];

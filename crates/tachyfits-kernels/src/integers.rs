@@ -1,9 +1,9 @@
 //! Exact moments of integers of up to 16 bits: the sum and the sum of squares of the stored values are integers, scaled
-//! once for all the pixels of a call. So pixels are passed over once, as vectors of 16-bit numbers, and no order of addition
-//! shows.
+//! once for all pixels of a call. A single pass over vectors of 16-bit numbers is enough, and the order of addition
+//! does not matter.
 //!
-//! The bytes of the values are added apart, so that sums of a leaf have room in 16 bits. Neighbours are multiplied and added
-//! in pairs, which is one instruction on x86-64; such a sum takes 32 bits, and its halves are added apart as well.
+//! The low and high bytes of the values are added separately, so that the sums of a leaf fit in 16 bits. Neighbours are
+//! multiplied and added in pairs, one instruction on x86-64; the 32-bit results are added in separate halves as well.
 
 #![expect(clippy::needless_range_loop, reason = "indexed loops become vector code on every tier")]
 
@@ -18,12 +18,12 @@ const PAIRS: usize = SHORTS / 2;
 const _: () =
     assert!(LEAF_PIXELS / SHORTS * 0xff <= u16::MAX as usize, "lanes have room for a leaf");
 
-/// Scales that leave the products and squares of 16-bit numbers far from overflow and underflow.
+/// Range of scales that keep the products and squares of 16-bit numbers far from overflow and underflow.
 const LEAST_SCALE: f64 = 1e-100;
 const GREATEST_SCALE: f64 = 1e100;
 
 impl Encoding {
-    /// Whether moments of pixels are taken exactly: of integers of up to 16 bits with a usual scale or none.
+    /// Whether pixels have exact moments: integers of up to 16 bits with a moderate scale or none.
     pub(crate) fn has_exact_moments(&self) -> bool {
         let (scale, zero) = self.scaling.unwrap_or((1.0, 0.0));
         let usual = (LEAST_SCALE..=GREATEST_SCALE).contains(&scale.abs());
@@ -31,17 +31,17 @@ impl Encoding {
     }
 }
 
-/// Result of a pass over stored values; undefined pixels take no part.
+/// Result of a pass over stored values, without undefined pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct IntegerMoments {
     pub(crate) count: u64,
     pub(crate) undefined: u64,
     sum: i64,
     squares: i128,
-    /// The least and the greatest value; not in order where no pixel is defined.
+    /// Least and greatest value; `min > max` if no pixel is defined.
     min: i16,
     max: i16,
-    /// The index of the first pixel of the leaves where their physical values come first.
+    /// Index of the first pixel of the leaf where the physical value of `min` occurs first.
     min_leaf: usize,
     max_leaf: usize,
 }
@@ -58,14 +58,14 @@ impl IntegerMoments {
         max_leaf: 0,
     };
 
-    /// Statistics of all pixels of `bytes`, if they can be computed exactly.
+    /// Returns the moments of all pixels of `bytes`, if they can be computed exactly.
     pub(crate) fn of(bytes: &[u8], encoding: &Encoding, tier: Tier) -> Option<IntegerMoments> {
         encoding
             .has_exact_moments()
             .then(|| encoding.visit(IntegersOnBytes { bytes, encoding, tier }))
     }
 
-    /// Takes one pixel.
+    /// Adds one pixel.
     fn add(&mut self, pixel: i16, blank: Option<i16>) {
         if blank == Some(pixel) {
             self.undefined += 1;
@@ -78,7 +78,8 @@ impl IntegerMoments {
         self.max = self.max.max(pixel);
     }
 
-    /// Takes those of a later leaf, whose first pixel has this index. Different values may be scaled to the same number.
+    /// Merges the moments of a later leaf, whose first pixel has the index `leaf`. Different stored values may have the
+    /// same physical value.
     fn merge(&mut self, later: &IntegerMoments, leaf: usize, encoding: &Encoding) {
         let value = |pixel| scaled(pixel, encoding);
         if later.count > 0 {
@@ -98,8 +99,8 @@ impl IntegerMoments {
         self.max = self.max.max(later.max);
     }
 
-    /// The sum of physical values: the products of the scale with the sum and of the zero with the count, each exact as two
-    /// numbers, are added with compensation.
+    /// Returns the sum of physical values: scale times sum plus zero times count, each product exact as two numbers,
+    /// added with compensation.
     pub(crate) fn scaled_sum(&self, encoding: &Encoding) -> Compensated {
         let (scale, zero) = encoding.scaling.unwrap_or((1.0, 0.0));
         let (_, flip) = encoding.pixel.in_f64();
@@ -112,7 +113,7 @@ impl IntegerMoments {
         total
     }
 
-    /// The sum of squared differences from the mean, of physical values.
+    /// Returns the sum of squared differences of physical values from their mean.
     pub(crate) fn scaled_squares(&self, encoding: &Encoding) -> f64 {
         let (scale, _) = encoding.scaling.unwrap_or((1.0, 0.0));
         let (count, sum) = (i128::from(self.count), i128::from(self.sum));
@@ -120,8 +121,8 @@ impl IntegerMoments {
         scale * (scale * (spread as f64 / self.count as f64))
     }
 
-    /// The least and the greatest physical value, and the index of the first pixel of the leaf where it comes first; of use
-    /// only if there are defined pixels.
+    /// Returns the least and the greatest physical value, each with the index of the first pixel of the leaf where it
+    /// occurs first. Meaningful only if pixels are defined.
     pub(crate) fn scaled_extremes(&self, encoding: &Encoding) -> [(f64, usize); 2] {
         let low = (scaled(self.min, encoding), self.min_leaf);
         let high = (scaled(self.max, encoding), self.max_leaf);
@@ -129,14 +130,14 @@ impl IntegerMoments {
         if turned { [high, low] } else { [low, high] }
     }
 
-    /// The common value of the physical values, if any.
+    /// Returns the common physical value, if there is one.
     pub(crate) fn common(&self, encoding: &Encoding) -> Common {
         let [(min, _), (max, _)] = self.scaled_extremes(encoding);
         if self.count == 0 { Common::Unknown } else { Common::Value(min).and(max) }
     }
 }
 
-/// The physical value of a stored one, as sources give it.
+/// Converts a stored value to its physical value, as a [`Source`] does.
 fn scaled(pixel: i16, encoding: &Encoding) -> f64 {
     let (scale, zero) = encoding.scaling.unwrap_or((1.0, 0.0));
     let (_, flip) = encoding.pixel.in_f64();
@@ -163,7 +164,7 @@ impl Visitor for IntegersOnBytes<'_> {
     }
 }
 
-/// The pass over a leaf.
+/// Kernel of the pass over a leaf.
 pub(crate) struct IntegerKernel<'a, S> {
     leaf: &'a [u8],
     source: S,
@@ -191,7 +192,7 @@ fn fold<S: Source, const BLANKS: bool>(leaf: &[u8], source: S, blank: i16) -> In
         isa::prefetch(chunk, isa::PAGE_AHEAD);
         lanes.step::<BLANKS>(&source.shorts(chunk), blank);
     }
-    // A copy: the lanes themselves stay in registers.
+    // A copy, so that the lanes themselves stay in registers.
     let IntegerLanes { undefined, low_bytes, high_bytes, low_squares, high_squares, min, max } =
         lanes;
     let mut moments =
@@ -208,7 +209,7 @@ fn fold<S: Source, const BLANKS: bool>(leaf: &[u8], source: S, blank: i16) -> In
     moments
 }
 
-/// The same in lanes.
+/// Moments in lanes.
 struct IntegerLanes {
     undefined: [i16; SHORTS],
     low_bytes: [u16; SHORTS],
@@ -255,14 +256,15 @@ impl IntegerLanes {
         }
         for pair in 0..PAIRS {
             let (x, y) = (i32::from(values[2 * pair]), i32::from(values[2 * pair + 1]));
-            // Twice 2^30 at most, which has room without a sign.
+            // At most 2^31, which fits in 32 bits without sign.
             let squares = (x * x).wrapping_add(y * y) as u32;
             self.low_squares[pair] += squares & 0xffff;
             self.high_squares[pair] += squares >> 16;
         }
     }
 
-    /// The lanes together. Not part of the loop before, into which the compiler would carry the order in which it adds here.
+    /// Merges the lanes. A separate function, because the compiler would otherwise carry the order of this addition
+    /// into the loop of the caller.
     #[inline(never)]
     fn joined(&self) -> IntegerMoments {
         let mut moments = IntegerMoments::NONE;
@@ -280,7 +282,7 @@ impl IntegerLanes {
     }
 }
 
-/// Where the code of the pass over scaled i16 begins.
+/// Returns the address of the code of the pass over scaled i16.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn address(tier: Tier) -> Option<usize> {
     struct Address(Tier);

@@ -1,10 +1,10 @@
-//! Vector tiers: which instruction sets a kernel may use, chosen once and by name.
+//! Vector tiers: the instruction set for kernels, selected once per process and by name.
 //!
-//! A kernel is a safe struct whose `run` is one `#[inline(always)]` body. The macro below stamps one copy of a
-//! one-line generic function per tier with `#[target_feature]`; the body is inlined into it and compiled for that tier.
-//! This is the only file of the crate with `unsafe`: calling a `#[target_feature]` function promises that the CPU has
-//! those features, and a [`Tier`] can only be had by asking the CPU. The other uses are the instructions that ask for
-//! memory ahead, and that store past the caches, which no safe function gives.
+//! A kernel is a safe struct whose `run` is one `#[inline(always)]` body. The macro below stamps one copy of a one-line
+//! generic function per tier with `#[target_feature]`; the body is inlined into it and compiled for that tier. This is
+//! the only file of the crate with `unsafe`: calling a `#[target_feature]` function promises that the CPU has those
+//! features, and a [`Tier`] exists only after the CPU reported them. The other uses are prefetch and streaming-store
+//! instructions, for which no safe functions exist.
 
 #![cfg_attr(
     any(target_arch = "x86_64", target_arch = "aarch64"),
@@ -46,16 +46,16 @@ enum Level {
     Neon,
 }
 
-/// The tier in use, see [`Tier::current`].
+/// Tier in use, see [`Tier::current`].
 static CHOSEN: OnceLock<Tier> = OnceLock::new();
 
-/// The asked-for tier does not exist or this CPU lacks it.
+/// Error for a requested tier that does not exist or that this CPU lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnknownTier {
-    /// The requested name.
+    /// Requested name.
     pub asked: String,
-    /// Names that this machine can run.
+    /// Names of the tiers that this machine can run.
     pub available: Vec<&'static str>,
 }
 
@@ -73,11 +73,11 @@ impl fmt::Display for UnknownTier {
 impl std::error::Error for UnknownTier {}
 
 impl Tier {
-    /// The tier that every CPU of the target architecture has. The compiler may still use what the architecture
+    /// Baseline tier, which every CPU of the target architecture has. The compiler may still use what the architecture
     /// guarantees (SSE2 on x86-64).
     pub const SCALAR: Tier = Tier(Level::Scalar);
 
-    /// Every tier that this CPU can run, slowest first.
+    /// Returns the tiers that this CPU can run, slowest first.
     ///
     /// ```
     /// let names: Vec<_> = tachyfits_kernels::Tier::available().iter().map(|t| t.name()).collect();
@@ -89,22 +89,22 @@ impl Tier {
         tiers
     }
 
-    /// The tier in use: the one named by `TACHYFITS_TIER`, or else the fastest that the CPU has. Chosen once. A name that
-    /// this machine lacks is ignored; [`Tier::requested`] reports it.
+    /// Returns the tier in use: the one named by `TACHYFITS_TIER`, otherwise the fastest of this CPU. Selected once. A
+    /// name that this machine lacks is ignored; [`Tier::requested`] reports it.
     pub fn current() -> Tier {
         let fastest = || *Tier::available().last().unwrap_or(&Tier::SCALAR);
         *CHOSEN.get_or_init(|| Tier::requested().ok().flatten().unwrap_or_else(fastest))
     }
 
-    /// Makes this the tier in use, whatever `TACHYFITS_TIER` names.
+    /// Selects this tier, whatever `TACHYFITS_TIER` names.
     ///
     /// # Errors
-    /// The tier in use, if one was chosen before.
+    /// The tier in use, if it was selected before.
     pub fn choose(self) -> Result<(), Tier> {
         CHOSEN.set(self).map_err(|_| Tier::current())
     }
 
-    /// The tier that `TACHYFITS_TIER` names; `None` if the variable is not set.
+    /// Returns the tier that `TACHYFITS_TIER` names; `None` if the variable is not set.
     ///
     /// # Errors
     /// If this CPU cannot run it, or it does not exist.
@@ -114,7 +114,7 @@ impl Tier {
             .transpose()
     }
 
-    /// The tier of that name, if this CPU can run it.
+    /// Returns the tier with this name, if this CPU can run it.
     pub fn by_name(name: &str) -> Result<Tier, UnknownTier> {
         let tiers = Tier::available();
         tiers.iter().copied().find(|tier| tier.name() == name).ok_or_else(|| UnknownTier {
@@ -123,7 +123,8 @@ impl Tier {
         })
     }
 
-    /// Whether its vectors multiply numbers of 64 bits and count the zeros that they begin with, each in one instruction.
+    /// Whether the tier's vector code multiplies 64-bit numbers and counts their leading zeros with one instruction
+    /// each.
     pub(crate) fn counts_in_words(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         let counts = self.0 == Level::V4;
@@ -132,7 +133,7 @@ impl Tier {
         counts
     }
 
-    /// Whether its vectors shift each of several words of 64 bits by a number of its own.
+    /// Whether the tier's vector code shifts each 64-bit lane by its own count.
     pub(crate) fn shifts_lanes(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         let shifts = self.0 >= Level::V3;
@@ -141,7 +142,7 @@ impl Tier {
         shifts
     }
 
-    /// Its name, as `TACHYFITS_TIER` takes it.
+    /// Returns the tier's name, as in `TACHYFITS_TIER`.
     pub fn name(self) -> &'static str {
         match self.0 {
             Level::Scalar => "scalar",
@@ -163,11 +164,10 @@ impl fmt::Debug for Tier {
     }
 }
 
-/// How far ahead loops through memory from beginning to end have it fetched: a page, at whose end the processor's own
-/// prefetching stops.
+/// Prefetch distance of sequential loops: a page, because the processor's own prefetching stops at page ends.
 pub(crate) const PAGE_AHEAD: usize = 4096;
 
-/// Bytes of a line of the caches.
+/// Bytes of a cache line.
 const CACHE_LINE: usize = 64;
 
 /// Prefetches the bytes `ahead` bytes after `chunk` into the first-level cache, for loops with
@@ -186,21 +186,21 @@ pub(crate) fn prefetch(chunk: &[u8], ahead: usize) {
     let _ = (chunk, ahead);
 }
 
-/// Prefetches all of some bytes. It never changes a result.
+/// Prefetches all bytes of a slice. It never changes a result.
 #[inline]
 pub fn prefetch_all(bytes: &[u8]) {
     bytes.chunks(CACHE_LINE).for_each(|line| prefetch(&line[..1], 0));
-    // The last line, where the bytes do not begin with a line.
+    // The last line, if the bytes do not begin at a line.
     if let Some(last) = bytes.last_chunk::<1>() {
         prefetch(last, 0);
     }
 }
 
-/// Results of more bytes than this are in no cache when somebody wants them: the largest that cores share have 32 MiB or a
-/// little more.
+/// Size of results, in bytes, above which no cache holds them when they are read: the largest shared caches have 32 MiB
+/// or slightly more.
 pub const CACHES_BYTES: usize = 64 << 20;
 
-/// How a kernel stores what it makes.
+/// Kind of store for a kernel's results.
 pub(crate) trait Stores: Copy {
     /// Stores an element.
     fn put<const BYTES: usize>(self, to: &mut [u8; BYTES], bytes: [u8; BYTES]);
@@ -221,7 +221,7 @@ impl Stores for Cached {
 /// be loaded first. Values of 4, 8 and 16 bytes are stored this way (16 only at a multiple of 16);
 /// all others use ordinary stores, because no such instruction exists.
 ///
-/// It is given to the work of [`streaming`], and stays there.
+/// [`streaming`] passes it to its closure, which cannot keep it.
 #[derive(Clone, Copy, Debug)]
 pub struct Streaming<'a>(PhantomData<*const &'a ()>);
 
@@ -235,9 +235,10 @@ impl Stores for Streaming<'_> {
             };
             let place = to.as_mut_ptr();
             if let Some(&bytes) = bytes.first_chunk().filter(|_| BYTES == 8) {
-                // SAFETY: the 8 bytes at `place` are borrowed for writing, and MOVNTI, which every x86-64 processor has,
-                // takes any address. This thread sees its own stores in their order; no other one sees the memory before
-                // `streaming`, which alone gives values of this type, and only to this thread, has waited for the stores.
+                // SAFETY: the 8 bytes at `place` are borrowed for writing, and MOVNTI, which every x86-64 processor
+                // has, takes any address. This thread sees its own stores in order. No other thread sees the memory
+                // before `streaming` has waited for the stores: only that function creates values of this type, and
+                // only for this thread.
                 unsafe { _mm_stream_si64(place.cast(), i64::from_ne_bytes(bytes)) };
                 return;
             }
@@ -247,9 +248,9 @@ impl Stores for Streaming<'_> {
                 return;
             }
             if BYTES == 16 && place.addr().is_multiple_of(16) {
-                // SAFETY: the 16 bytes are there, and every x86-64 processor loads them from any address.
+                // SAFETY: the 16 bytes exist, and every x86-64 processor loads them from any address.
                 let bytes = unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) };
-                // SAFETY: as above, for 16 bytes and MOVNTDQ, which wants them where they are.
+                // SAFETY: as above, for 16 bytes and MOVNTDQ, whose alignment was checked.
                 unsafe { _mm_stream_si128(place.cast(), bytes) };
                 return;
             }
@@ -258,8 +259,8 @@ impl Stores for Streaming<'_> {
     }
 }
 
-/// Does work that may store past the caches, and waits until other threads would see all of it: the work itself tells none of
-/// them where to look.
+/// Runs a closure that may store past the caches, and waits until other threads would see its stores. The closure
+/// itself must not publish the memory to other threads.
 ///
 /// ```
 /// use tachyfits_kernels::{Fields, PixelType, Tier, stream_fields, streaming};
@@ -273,13 +274,13 @@ pub fn streaming<R>(work: impl for<'a> FnOnce(Streaming<'a>) -> R) -> R {
     impl Drop for Wait {
         fn drop(&mut self) {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: every x86-64 processor has the instruction, which does nothing but wait.
+            // SAFETY: every x86-64 processor has the instruction, which only waits.
             unsafe {
                 std::arch::x86_64::_mm_sfence();
             }
         }
     }
-    // However the work ends.
+    // Waits even if the closure panics.
     let _wait = Wait;
     work(Streaming(PhantomData))
 }
@@ -290,7 +291,7 @@ pub fn dispatch<K: Kernel>(tier: Tier, kernel: K) -> K::Output {
     match tier.0 {
         Level::Scalar => kernel.run(),
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: `Level::V2` is only made by `detect`, after the CPU said that it has these features.
+        // SAFETY: only `detect` creates `Level::V2`, after the CPU reported these features.
         Level::V2 => unsafe { stamped::v2(kernel) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above, for `Level::V3`.
@@ -304,7 +305,7 @@ pub fn dispatch<K: Kernel>(tier: Tier, kernel: K) -> K::Output {
     }
 }
 
-/// Where the code of a kernel for `tier` begins; `None` for the scalar tier, which has no function of its own.
+/// Returns the address of a kernel's code for `tier`; `None` for the scalar tier, which has no function of its own.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn address<K: Kernel>(tier: Tier) -> Option<usize> {
     let function: unsafe fn(K) -> K::Output = match tier.0 {
@@ -316,7 +317,7 @@ pub(crate) fn address<K: Kernel>(tier: Tier) -> Option<usize> {
     Some(function as usize)
 }
 
-/// One line per tier: its name here, its level, its features. Makes the stamped functions and the detection.
+/// Defines the stamped functions and the detection: one line per tier with its name here, its level and its features.
 macro_rules! tiers {
     ($arch:literal, $detected:ident, $($function:ident $level:ident [$($feature:tt),+])+) => {
         #[cfg(target_arch = $arch)]

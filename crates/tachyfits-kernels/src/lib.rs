@@ -1,11 +1,11 @@
-//! Bytes to numbers and back: the loops that decode big-endian pixels in a register and consume them there, and those that
-//! encode results.
+//! Kernels between bytes and numbers: loops that decode big-endian pixels in registers and consume them there, and
+//! loops that encode results.
 //!
 //! This crate knows pixel types, byte orders and vector tiers. It knows nothing of FITS headers, files or threads.
 //! Everything it offers is built from three ideas:
 //!
-//! * an [`Encoding`] says what the bytes of a pixel mean and turns itself into a [`Source`], which yields the
-//!   pixels sixteen at a time as `[f64; LANES]`, NaN where the pixel is undefined;
+//! * an [`Encoding`] describes the bytes of a pixel and creates a [`Source`], which yields sixteen pixels at a time as
+//!   `[f64; LANES]`, undefined ones as NaN;
 //! * a kernel is a small safe struct with one `#[inline(always)]` body, generic over the source;
 //! * [`isa::dispatch`] runs that body compiled for the chosen [`Tier`].
 //!
@@ -101,13 +101,13 @@ pub use sum::Sum;
 pub use total::Total;
 pub use transpose::transpose;
 
-/// Pixels that a kernel decodes at a time. It fixes the order of every floating-point sum.
+/// Pixels decoded at a time by a kernel. It fixes the order of every floating-point sum.
 pub const LANES: usize = 16;
 
-/// Pixels of a leaf: the unit within which a kernel makes a second pass while the bytes are in the first-level cache
-/// (32 KiB for f64, the widest type), and between which sums are carried with compensation.
+/// Pixels of a leaf. Within a leaf a kernel makes its second pass while the bytes are in the first-level cache (32 KiB
+/// for f64, the widest type); sums are carried from leaf to leaf with compensation.
 pub const LEAF_PIXELS: usize = 4096;
 
-/// Chunks of [`LANES`] pixels whose lanes are added plainly in the sum of a leaf. These sums are added pairwise: fewer
-/// chunks would cost time, and more of them digits.
+/// Chunks of [`LANES`] pixels per run: lanes are added plainly within a run and pairwise between runs. Shorter runs
+/// cost time, longer runs digits.
 pub(crate) const RUN_CHUNKS: usize = 16;

@@ -1,7 +1,7 @@
-//! Where the machine code of each kernel begins, for each encoding and tier: what `tests/vectorised` disassembles to
-//! prove that the kernels are vector code. The table is part of the crate, and the test an outsider, so that what the
-//! test looks at is the code that others link, and is compiled once for both. A program that does not ask for it does
-//! not contain it.
+//! Addresses of the machine code of each kernel, for each encoding and tier: `tests/vectorised` disassembles them to
+//! prove that the kernels are vector code. The table is part of the crate and the test is separate, so that the
+//! inspected code is the code that other crates link, compiled once for both. A program that does not use the table
+//! does not contain it.
 
 use crate::PixelType;
 use crate::checksum;
@@ -26,49 +26,49 @@ use crate::sum::{AllLanes, DefinedLanes, ExactKernel};
 /// Required form of the arithmetic of a kernel's loops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LoopShape {
-    /// Accumulators in lanes: no loop has floating-point arithmetic on single numbers.
+    /// Accumulators in lanes: no loop has scalar floating-point arithmetic.
     Lanes,
-    /// The same, of which some are half as wide as others, and so are their vectors.
+    /// Accumulators in lanes, some of them in vectors of half the width.
     HalfLanes,
-    /// Accumulators of integers in lanes, for the types that add up exactly.
+    /// Integer accumulators in lanes, for types that add up exactly.
     Integers,
-    /// A flat loop over elements: beside the vector loop the compiler leaves one for the last few elements.
+    /// A flat loop over elements: besides the vector loop, the compiler adds one for the last few elements.
     Flat,
 }
 
 /// Input of a kernel, which determines the number of copies of its code.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Takes {
-    /// Pixels of any encoding, decoded.
+    /// Decoded pixels of any encoding.
     Source,
-    /// Numbers to be stored as pixels of more than a byte: one copy per stored type.
+    /// Numbers to be stored as pixels of more than one byte: one copy per stored type.
     Stored,
-    /// Native numbers: one copy.
+    /// Native numbers: a single copy.
     Numbers,
 }
 
 /// A kernel to inspect: its name, its required form, and the address of its code for an encoding
 /// and a tier.
 pub struct Subject {
-    /// The computed quantity.
+    /// Computed quantity.
     pub name: &'static str,
     /// Required form of its loops.
     pub shape: LoopShape,
-    /// For which encodings there is code of its own.
+    /// Encodings that have their own copy of the code.
     pub takes: Takes,
-    /// The first byte of its code; `None` without separate code, as on the scalar tier.
+    /// Returns the address of the code; `None` without separate code, as on the scalar tier.
     pub address: fn(&Encoding, Tier) -> Option<usize>,
 }
 
 impl Subject {
-    /// Whether there is such a kernel for an encoding.
+    /// Whether the kernel has its own code for an encoding.
     pub fn concerns(&self, encoding: &Encoding) -> bool {
         let adds_exactly =
             matches!(encoding.pixel, PixelType::U8 | PixelType::I16 | PixelType::I32);
         let plain = encoding.scaling.is_none() && encoding.blank.is_none();
         match self.takes {
             Takes::Source => self.shape != LoopShape::Integers || (adds_exactly && plain),
-            // The conversion to 64-bit integers that saturates is of single numbers on every tier.
+            // The saturating conversion to 64-bit integers is scalar on every tier.
             Takes::Stored => {
                 let wide = matches!(encoding.pixel, PixelType::I64 | PixelType::U64);
                 *encoding == Encoding::plain(encoding.pixel) && encoding.pixel_bytes() > 1 && !wide
@@ -77,7 +77,7 @@ impl Subject {
         }
     }
 
-    /// Whether it moves the bytes as they are.
+    /// Whether the kernel only copies the bytes.
     pub fn has_no_arithmetic(&self, encoding: &Encoding) -> bool {
         let to = match self.name {
             "decoding to f64" => PixelType::F64,
@@ -89,7 +89,7 @@ impl Subject {
     }
 }
 
-/// Makes the table of subjects: a line names a kernel and its type for the source `S`.
+/// Defines a table of subjects: each line has a kernel's name and its type for the source `S`.
 macro_rules! subjects {
     ($($name:literal $shape:ident $Kernel:ty;)+) => {
         &[$(Subject {
@@ -110,7 +110,7 @@ macro_rules! subjects {
     };
 }
 
-/// Every kernel whose loops are hot.
+/// All kernels with hot loops that read a source.
 pub const SUBJECTS: &[Subject] = subjects! {
     "sum of integers" Integers ExactKernel<'static, S>;
     "sum, all defined" Lanes FoldKernel<'static, S, AllLanes>;
@@ -132,7 +132,8 @@ pub const SUBJECTS: &[Subject] = subjects! {
     "decoding to f32" Flat FloatKernel<'static, S, f32>;
 };
 
-/// Makes the table of kernels that no source feeds: a line names a kernel and its type, or one type for each stored one.
+/// Defines the table of kernels without a source: each line has a kernel's name and its type, or one type per stored
+/// type.
 macro_rules! unsourced {
     ($($name:literal $shape:ident $takes:ident $address:expr;)+) => {
         &[$(Subject {
@@ -144,7 +145,7 @@ macro_rules! unsourced {
     };
 }
 
-/// Every kernel that works on native numbers or makes pixels of them.
+/// All kernels that read native numbers or encode them as pixels.
 pub const UNSOURCED: &[Subject] = unsourced! {
     "encoding" Flat Stored |encoding, tier| encode::address(encoding.pixel, tier);
     "encoding of native pixels" Flat Stored |encoding, tier| encode::native_address(encoding.pixel, tier);
@@ -193,7 +194,7 @@ pub const UNSOURCED: &[Subject] = unsourced! {
     "rounding to f32" Flat Numbers |_, tier| isa::address::<elementwise::Round<'static>>(tier);
 };
 
-/// The kernel that a reviewer must not let pass: one accumulator, which fixes an order that no vector can keep.
+/// Kernel that the test must reject: a single accumulator, whose order of addition cannot be vectorised.
 struct OneByOne<S> {
     bytes: &'static [u8],
     source: S,
@@ -214,10 +215,10 @@ impl<S: Source> isa::Kernel for OneByOne<S> {
     }
 }
 
-/// One that the test must find fault with.
+/// Negative control: kernels that the test must reject.
 pub const CONTROL: &[Subject] = subjects! { "one accumulator" Lanes OneByOne<S>; };
 
-/// Encodings to look at: every pixel type in both byte orders, plain and scaled with BLANK.
+/// Returns the encodings to inspect: every pixel type in both byte orders, plain and scaled with BLANK.
 pub fn encodings() -> Vec<Encoding> {
     let mut found = Vec::new();
     for pixel in PixelType::ALL {

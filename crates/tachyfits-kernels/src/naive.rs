@@ -1,9 +1,10 @@
-//! The slow twin of each kernel: one pixel at a time, in code that can be checked by reading it.
+//! The slow twin of each kernel: one pixel at a time, in code that a reader can verify.
 //!
-//! The twins are the specification. They decode with `from_be_bytes`, integers exactly, and add in the order that is
-//! part of every kernel's promise: pixel `i` of a leaf goes to lane `i % LANES`, a sum's lanes are added pairwise between
-//! runs of a few chunks, the lanes of a leaf are added pairwise, leaves are added with compensation. So a kernel must give the bits that its twin gives, on every tier. Of the
-//! kernels' own code they use only what is scalar anyway: [`Compensated`] and [`Stats::merge`].
+//! The twins are the specification. They decode with `from_be_bytes`, integers exactly, and add in the order that every
+//! kernel promises: pixel `i` of a leaf goes to lane `i % LANES`; the lanes of a sum are added pairwise between runs of
+//! a few chunks; the lanes of a leaf are added pairwise; leaves are added with compensation. So a kernel must return
+//! the same bits as its twin on every tier. The twins use only the scalar parts of the kernels' code: [`Compensated`]
+//! and [`Stats::merge`].
 
 mod checksum;
 mod columns;
@@ -40,7 +41,7 @@ use crate::{
     PixelType, RUN_CHUNKS, SpectralSum, Stats, Sum, Total, Unit,
 };
 
-/// A pixel before scaling. Integers are exact.
+/// Stored value of a pixel. Integers are exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum NaiveStored {
     Integer(i128),
@@ -48,7 +49,7 @@ enum NaiveStored {
     Double(f64),
 }
 
-/// The bytes of one pixel, most significant first.
+/// Returns the bytes of one pixel, most significant first.
 fn most_significant_first(bytes: &[u8], order: ByteOrder) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     if order == ByteOrder::Native && cfg!(target_endian = "little") {
@@ -57,12 +58,12 @@ fn most_significant_first(bytes: &[u8], order: ByteOrder) -> Vec<u8> {
     bytes
 }
 
-/// The first bytes of a pixel as an array.
+/// Returns the first bytes of a pixel as an array.
 fn first<const BYTES: usize>(bytes: &[u8]) -> [u8; BYTES] {
     std::array::from_fn(|byte| bytes[byte])
 }
 
-/// The pixel as the file has it, the unsigned conventions not yet applied (Standard 4.0, section 5).
+/// Returns the pixel as stored, before the unsigned conventions (Standard 4.0, section 5).
 fn stored(bytes: &[u8], pixel: PixelType) -> NaiveStored {
     match pixel {
         PixelType::U8 | PixelType::I8 => NaiveStored::Integer(bytes[0].into()),
@@ -80,7 +81,7 @@ fn stored(bytes: &[u8], pixel: PixelType) -> NaiveStored {
     }
 }
 
-/// Offset of the unsigned and signed-byte conventions (Standard 4.0, table 11).
+/// Returns the offset of the unsigned and signed-byte conventions (Standard 4.0, table 11).
 fn offset(pixel: PixelType) -> i128 {
     match pixel {
         PixelType::I8 => -128,
@@ -91,7 +92,7 @@ fn offset(pixel: PixelType) -> i128 {
     }
 }
 
-/// A pixel that is decoded: undefined, or what it stands for before scaling.
+/// Decodes a pixel, without scaling; `None` if it is undefined.
 fn pixel(bytes: &[u8], encoding: &Encoding) -> Option<NaiveStored> {
     match stored(&most_significant_first(bytes, encoding.order), encoding.pixel) {
         NaiveStored::Integer(x) if encoding.blank.map(i128::from) == Some(x) => None,
@@ -100,7 +101,7 @@ fn pixel(bytes: &[u8], encoding: &Encoding) -> Option<NaiveStored> {
     }
 }
 
-/// The physical value of one pixel; NaN when it is undefined.
+/// Returns the physical value of one pixel; NaN if it is undefined.
 fn value(bytes: &[u8], encoding: &Encoding) -> f64 {
     let plain = match pixel(bytes, encoding) {
         None => return f64::NAN,
@@ -119,7 +120,7 @@ pub fn decode_f64(bytes: &[u8], encoding: &Encoding) -> Vec<f64> {
     bytes.chunks_exact(encoding.pixel_bytes()).map(|pixel| value(pixel, encoding)).collect()
 }
 
-/// Twin of [`crate::decode_f32`]: rounded once, from the pixel itself where nothing scales.
+/// Twin of [`crate::decode_f32`]: rounded once, from the stored value if there is no scaling.
 pub fn decode_f32(bytes: &[u8], encoding: &Encoding) -> Vec<f32> {
     let rounded = |bytes: &[u8]| match (encoding.scaling, pixel(bytes, encoding)) {
         (_, None) => f32::NAN,
@@ -139,7 +140,7 @@ pub fn decode_native(bytes: &[u8], pixel: PixelType) -> Vec<u8> {
             NaiveStored::Single(x) => x.to_bits().to_le_bytes().to_vec(),
             NaiveStored::Double(x) => x.to_bits().to_le_bytes().to_vec(),
         };
-        // Little-endian bytes, turned where the machine is not.
+        // Little-endian bytes, swapped on big-endian machines.
         let turned = native.iter().rev().copied().collect();
         out.extend(if cfg!(target_endian = "little") { native } else { turned });
     }
@@ -156,8 +157,8 @@ pub fn gather(bytes: &[u8], pixel_bytes: usize, step: i64, count: usize) -> Vec<
     pixels.concat()
 }
 
-/// The sum of a leaf: its runs pairwise in [`LANES`] lanes, then the terms after the last whole chunk, then the lanes
-/// pairwise. NaN terms are left out.
+/// Sums a leaf: its runs pairwise in [`LANES`] lanes, then the terms after the last whole chunk, then the lanes
+/// pairwise. NaN terms are skipped.
 pub(crate) fn leaf_sum(terms: &[f64]) -> f64 {
     let (whole, rest) = terms.split_at(terms.len() / LANES * LANES);
     let runs: Vec<[f64; LANES]> = whole.chunks(RUN_CHUNKS * LANES).map(lane_sums).collect();
@@ -170,7 +171,7 @@ pub(crate) fn leaf_sum(terms: &[f64]) -> f64 {
     add_pairwise(lanes)
 }
 
-/// Adds runs: those before the largest power of two below their number, and the others.
+/// Adds runs: the sum of those before the largest power of two below their number, and the sum of the others.
 fn sum_of_runs(runs: &[[f64; LANES]]) -> [f64; LANES] {
     match runs {
         [] => [0.0; LANES],
@@ -183,7 +184,7 @@ fn sum_of_runs(runs: &[[f64; LANES]]) -> [f64; LANES] {
     }
 }
 
-/// Adds terms in [`LANES`] lanes by their index. NaN terms are left out.
+/// Adds terms in [`LANES`] lanes by their index. NaN terms are skipped.
 fn lane_sums(terms: &[f64]) -> [f64; LANES] {
     let mut lanes = [0.0; LANES];
     for (index, term) in terms.iter().enumerate() {
@@ -194,7 +195,7 @@ fn lane_sums(terms: &[f64]) -> [f64; LANES] {
     lanes
 }
 
-/// Adds lanes: each of the first half takes its partner in the second half, until one is left.
+/// Adds lanes: each of the first half adds its partner in the second half, until one is left.
 fn add_pairwise(mut lanes: [f64; LANES]) -> f64 {
     let mut width = LANES;
     while width > 1 {
@@ -206,14 +207,14 @@ fn add_pairwise(mut lanes: [f64; LANES]) -> f64 {
     lanes[0]
 }
 
-/// Exact moments of integers of up to 16 bits, the unsigned conventions applied.
+/// Exact moments of integers of up to 16 bits, with the unsigned conventions applied.
 struct NaiveIntegerMoments {
     count: i128,
     sum: i128,
     squares: i128,
 }
 
-/// Return the exact moments of integers; `None` where scaling them may overflow or underflow.
+/// Returns the exact moments of integers; `None` if scaling them may overflow or underflow.
 fn integer_moments(bytes: &[u8], encoding: &Encoding) -> Option<NaiveIntegerMoments> {
     let (scale, zero) = encoding.scaling.unwrap_or((1.0, 0.0));
     let usual = scale.abs() >= 1e-100 && scale.abs() <= 1e100 && zero.abs() <= 1e100;
@@ -232,7 +233,7 @@ fn integer_moments(bytes: &[u8], encoding: &Encoding) -> Option<NaiveIntegerMome
 }
 
 impl NaiveIntegerMoments {
-    /// Scale times sum, and zero times count: rounded products first, then what rounding took from them.
+    /// Returns scale times sum plus zero times count: rounded products first, then their rounding errors.
     fn scaled_sum(&self, encoding: &Encoding) -> Compensated {
         let (scale, zero) = encoding.scaling.unwrap_or((1.0, 0.0));
         let (sum, count) = (self.sum as f64, self.count as f64);
@@ -291,7 +292,7 @@ pub fn stats(bytes: &[u8], encoding: &Encoding, position: u64) -> Stats {
     state
 }
 
-/// The state of pixels with exact moments, of any number.
+/// Returns the statistics of any number of pixels with exact moments.
 fn integer_stats(
     moments: &NaiveIntegerMoments,
     values: &[f64],
@@ -315,7 +316,7 @@ fn integer_stats(
     state
 }
 
-/// The state of one leaf: two passes, the second about the rounded mean of the first.
+/// Returns the statistics of one leaf in two passes, the second about the rounded mean of the first.
 fn leaf_stats(leaf: &[f64], position: u64) -> Stats {
     let count = leaf.iter().filter(|x| !x.is_nan()).count();
     let mut state = Stats {
@@ -348,24 +349,24 @@ fn leaf_stats(leaf: &[f64], position: u64) -> Stats {
     state
 }
 
-/// Pixels in a unit that leaves room for their squares.
+/// Converts pixels to a unit that leaves room for their squares.
 fn in_unit(leaf: &[f64], unit: Unit) -> Vec<f64> {
     leaf.iter().map(|x| x / unit.value()).collect()
 }
 
-/// The sum of a leaf, in large units if it exceeds f64.
+/// Sums a leaf, in large units if the sum exceeds f64.
 fn leaf_total(leaf: &[f64]) -> Total {
     let (sum, large) = (leaf_sum(leaf), leaf_sum(&in_unit(leaf, Unit::Large)));
     let is_large = !sum.is_finite() && large.is_finite();
     Total { parts: Compensated { high: if is_large { large } else { sum }, low: 0.0 }, is_large }
 }
 
-/// Centre and squares of a leaf that has defined pixels.
+/// Returns mean and squares of a leaf that has defined pixels.
 fn leaf_moments(leaf: &[f64]) -> (Compensated, Compensated) {
     let n = leaf.iter().filter(|x| !x.is_nan()).count() as f64;
     let mean = leaf_sum(leaf) / n;
-    // A pixel that is defined may differ from an infinite mean by NaN, which then stays: only undefined ones are left
-    // out.
+    // The difference of a defined pixel from an infinite mean may be NaN, which must remain: only undefined pixels are
+    // skipped.
     let difference = |&x: &f64| if x.is_nan() { 0.0 } else { x - mean };
     let differences = plain_sum(leaf.iter().map(difference));
     let squares = plain_sum(leaf.iter().map(|x| difference(x) * difference(x)));
@@ -373,7 +374,7 @@ fn leaf_moments(leaf: &[f64]) -> (Compensated, Compensated) {
     (Compensated::new(mean, differences / n), squares)
 }
 
-/// The common value, and the first of the smallest and of the largest values.
+/// Adds the common value, and the first of the smallest and of the largest values.
 fn add_common_and_extremes(state: &mut Stats, values: &[f64], position: u64) {
     state.common = values.iter().fold(Common::Unknown, |common, &x| common.and(x));
     for (index, &value) in values.iter().enumerate() {
@@ -387,13 +388,13 @@ fn add_common_and_extremes(state: &mut Stats, values: &[f64], position: u64) {
     }
 }
 
-/// The sum of a leaf's second pass: lanes without runs, in which a NaN term makes the sum NaN.
+/// Sums a leaf in its second pass: lanes without runs, in which a NaN term makes the sum NaN.
 pub(crate) fn plain_sum(terms: impl Iterator<Item = f64>) -> f64 {
     let terms: Vec<f64> = terms.collect();
     if terms.iter().any(|term| term.is_nan()) { f64::NAN } else { add_pairwise(lane_sums(&terms)) }
 }
 
-/// Twin of [`SpectralSum::accumulate`]: one line, whatever its length, in lanes.
+/// Twin of [`SpectralSum::accumulate`]: one line of any length, in lanes.
 pub fn spectral_sum(bytes: &[u8], encoding: &Encoding, coordinates: &[f64]) -> SpectralSum {
     let mut count = 0;
     let mut lanes = [[0.0; LANES]; 3];
@@ -409,20 +410,20 @@ pub fn spectral_sum(bytes: &[u8], encoding: &Encoding, coordinates: &[f64]) -> S
     SpectralSum { count, sums: lanes.map(add_pairwise) }
 }
 
-/// Counts of [`histogram`].
+/// Result of [`histogram`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Pixels in each bin.
     pub bins: Vec<u64>,
-    /// Pixels below the first.
+    /// Pixels below the first bin.
     pub below: u64,
-    /// Pixels above the last.
+    /// Pixels above the last bin.
     pub above: u64,
     /// Undefined pixels.
     pub nan: u64,
 }
 
-/// Twin of [`crate::Histogram::accumulate`]: looks through the edges.
+/// Twin of [`crate::Histogram::accumulate`]: searches the edges one by one.
 pub fn histogram(bytes: &[u8], encoding: &Encoding, range: &HistogramRange) -> Counts {
     let edges = range.edges();
     let last = range.bins() - 1;

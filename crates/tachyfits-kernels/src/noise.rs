@@ -1,70 +1,70 @@
-//! The noise of a tile, as CFITSIO measures it to choose the step of quantisation: medians of differences between
-//! neighbouring pixels, so that slopes and sources do not count.
+//! Noise of a tile, measured as CFITSIO does to choose the quantisation step: from medians of differences between
+//! neighbouring pixels, which ignore slopes and sources.
 //!
-//! Medians are found among the few differences close to the median of the row before; where it is not among them, among
-//! all. Differences that do not count are keys below all others, so that no loop has to drop them.
+//! The search for a median begins with the few differences close to the median of the row before, and falls back to all
+//! differences. Ignored differences have keys below all others, so no loop has to drop them.
 
 use std::collections::TryReserveError;
 
 use crate::isa::{self, Kernel, Tier};
 
-/// The range and noise of pixels.
+/// Range and noise of pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
-    /// The least and the greatest defined pixel; infinite if there is none.
+    /// Least defined pixel; infinite if no pixel is defined.
     pub least: f64,
-    /// The greatest defined pixel.
+    /// Greatest defined pixel.
     pub greatest: f64,
-    /// Pixels that are not NaN.
+    /// Number of pixels that are not NaN.
     pub defined: usize,
-    /// Some pixels are infinite.
+    /// Whether some pixels are infinite.
     pub has_infinite: bool,
-    /// The standard deviation of the noise: the least of three estimates that are not 0, or 0.
+    /// Standard deviation of the noise: the least nonzero value of three estimates, or 0.
     pub deviation: f64,
 }
 
-/// Medians of the three differences to standard deviations, for noise of a normal distribution.
+/// Factors from the medians of the three differences to standard deviations, for normally distributed noise.
 const SCALES: [f64; 3] = [1.048_357_9, 0.605_269_7, 0.177_204_8];
 
-/// Pixels that the widest difference spans.
+/// Pixels spanned by the widest difference.
 const SPAN: usize = 9;
 
-/// Extremes that are kept apart. Their number fixes which of 0.0 and -0.0 is found.
+/// Lanes that each keep their own extremes. Their number determines which of 0.0 and -0.0 is returned.
 const LANES: usize = 16;
 
-/// How far the median of a row may be from the one before, as a share of it, to be found quickly: medians of 1000
-/// differences vary by 4 per cent.
+/// Relative distance from the previous row's median that the quick search covers: medians of 1000 differences vary by 4
+/// per cent.
 const NEAR: f64 = 0.125;
 
-/// A type of pixels whose noise can be measured. Differences are taken in the type itself.
+/// Pixel type whose noise can be measured. Differences are computed in the type itself.
 pub trait NoisePixel: Copy + PartialEq + Sealed {
-    /// The bits of a difference.
+    /// Sort key of a difference.
     type Key: NoiseKey;
-    /// The pixel is not NaN.
+    /// Whether the pixel is not NaN.
     fn is_defined(self) -> bool;
-    /// The value.
+    /// Returns the value.
     fn value(self) -> f64;
-    /// |d - c|, |2c - b - d| and |6c - 4b - 4d + a + e| of pixels two apart.
+    /// Returns the keys of |d - c|, |2c - b - d| and |6c - 4b - 4d + a + e|, for pixels two apart.
     fn differences(pixels: [Self; 5]) -> [Self::Key; 3];
 }
 
-/// The bits of a difference, in the order of the differences. A negative key stands for no difference.
+/// Sort key of a difference: its bits, which have the order of the differences. A negative key means no difference.
 pub trait NoiseKey: Copy + Default + Ord + Sealed {
-    /// The key of no difference.
+    /// Key that means no difference.
     const NONE: Self;
-    /// The key of a difference, which is rounded.
+    /// Returns the key of a difference, rounded to the type.
     fn of(difference: f64) -> Self;
-    /// The difference.
+    /// Returns the difference.
     fn value(self) -> f64;
-    /// The key this share of the way to a greater one, of 0 to 1.
+    /// Interpolates between this key and a greater one; `share` is from 0 to 1.
     fn towards(self, last: Self, share: f64) -> Self;
-    /// One more if the condition is true, where keys count.
+    /// Increments a counter of keys if the condition is true.
     fn plus(self, condition: bool) -> Self;
-    /// The number, where keys count.
+    /// Returns the value of a counter of keys.
     fn count(self) -> usize;
 }
 
-/// Only this crate says what a pixel is.
+/// Prevents implementations outside this crate.
 pub trait Sealed {}
 
 macro_rules! keys {
@@ -149,19 +149,19 @@ impl NoisePixel for i32 {
     }
 }
 
-/// Measures noise. It reuses memory, and what it found for one tile makes the next one quicker; results do not depend on
-/// that.
+/// Measures noise. It reuses memory, and the medians of one row speed up the next one; results do not depend on earlier
+/// pixels.
 #[derive(Clone, Debug)]
 pub struct NoiseMeter<P: NoisePixel> {
     /// Pixels of a row that are not NaN.
     defined: Vec<P>,
-    /// The differences of a row, of each kind.
+    /// Keys of a row's differences, per kind of difference.
     keys: [Vec<P::Key>; 3],
-    /// Those that are close to the expected median.
+    /// Keys close to the expected median.
     near: Vec<P::Key>,
-    /// The medians of the rows.
+    /// Medians of the rows, per kind of difference.
     medians: [Vec<f64>; 3],
-    /// The median of each kind in the row before.
+    /// Median of the previous row, per kind of difference.
     expected: [Option<f64>; 3],
 }
 
@@ -178,7 +178,7 @@ impl<P: NoisePixel> Default for NoiseMeter<P> {
 }
 
 impl<P: NoisePixel> NoiseMeter<P> {
-    /// Reserve memory for measuring `pixels` pixels in rows of `row`, so that too little memory is an error.
+    /// Reserves memory for measuring `pixels` pixels in rows of `row`, so that too little memory is an error.
     ///
     /// # Errors
     /// If there is too little memory.
@@ -213,7 +213,7 @@ impl<P: NoisePixel> NoiseMeter<P> {
     pub fn measure(&mut self, pixels: &[P], row: usize, tier: Tier) -> Noise {
         let mut range = Range::none();
         self.medians.iter_mut().for_each(Vec::clear);
-        // Rows that no difference fits in count as one.
+        // Pixels in rows too short for a difference count as one row.
         let row = if row < SPAN { pixels.len().max(1) } else { row };
         for row in pixels.chunks(row) {
             let of_row = isa::dispatch(tier, RangeKernel { pixels: row });
@@ -244,10 +244,10 @@ impl<P: NoisePixel> NoiseMeter<P> {
             return;
         };
         for keys in &mut self.keys {
-            // At most the reserved room.
+            // Within the reserved capacity.
             keys.resize(count.max(keys.len()), P::Key::NONE);
         }
-        // At most the reserved room.
+        // Within the reserved capacity.
         self.near.resize((count + 1).max(self.near.len()), P::Key::NONE);
         let keys = self.keys.each_mut().map(|keys| &mut keys[..count]);
         let none = isa::dispatch(tier, DifferenceKernel { pixels: row, keys });
@@ -255,7 +255,7 @@ impl<P: NoisePixel> NoiseMeter<P> {
             if none == count {
                 continue;
             }
-            // The lower of the two in the middle.
+            // The lower of the two middle differences.
             let rank = none + (count - none - 1) / 2;
             let keys = &mut self.keys[kind][..count];
             let found = ranked(keys, rank, self.expected[kind], &mut self.near, tier).value();
@@ -265,7 +265,7 @@ impl<P: NoisePixel> NoiseMeter<P> {
     }
 }
 
-/// The key of a rank.
+/// Returns the key of a rank.
 fn ranked<K: NoiseKey>(
     keys: &mut [K],
     rank: usize,
@@ -283,30 +283,30 @@ fn ranked<K: NoiseKey>(
     *keys.select_nth_unstable(rank).1
 }
 
-/// Keys from the first to the last.
+/// Range of keys, both ends included.
 #[derive(Clone, Copy)]
 struct Bounds<K> {
     first: K,
     last: K,
 }
 
-/// Searches the key of a rank within bounds, by counting keys: counting takes a fraction of a cycle for each, collecting them
-/// several.
+/// Kernel that searches the key of a rank within bounds by counting keys: counting takes a fraction of a cycle per key,
+/// collecting several cycles.
 pub(crate) struct RankKernel<'a, K> {
     keys: &'a [K],
     rank: usize,
     bounds: Bounds<K>,
-    /// Room for one key more than all.
+    /// Work space for one key more than `keys`.
     near: &'a mut [K],
 }
 
-/// Keys within bounds that are collected.
+/// Maximum number of keys within bounds to collect.
 const FEW: usize = 24;
-/// The most times that bounds are made narrower.
+/// Maximum number of times that bounds are narrowed.
 const ROUNDS: usize = 4;
 
 impl<K: NoiseKey> Kernel for RankKernel<'_, K> {
-    /// The key; `None` if it is not within the bounds.
+    /// Key; `None` if it is outside the bounds.
     type Output = Option<K>;
 
     #[inline(always)]
@@ -321,7 +321,7 @@ impl<K: NoiseKey> Kernel for RankKernel<'_, K> {
             if inside <= FEW {
                 break;
             }
-            // As if the keys were spread evenly, with three standard deviations of a rank on both sides.
+            // Assumes evenly spread keys, with a margin of three standard deviations of the rank on both sides.
             let share = ((rank - below) as f64 + 0.5) / inside as f64;
             let margin = 1.5 / (inside as f64).sqrt();
             let at = |share: f64| bounds.first.towards(bounds.last, share.clamp(0.0, 1.0));
@@ -337,7 +337,7 @@ impl<K: NoiseKey> Kernel for RankKernel<'_, K> {
     }
 }
 
-/// How many keys are below the first one, and up to the last one.
+/// Counts the keys below the first one, and the keys up to the last one.
 #[inline(always)]
 fn counts<K: NoiseKey>(keys: &[K], Bounds { first, last }: Bounds<K>) -> (usize, usize) {
     let (mut below, mut within) = (K::default(), K::default());
@@ -348,7 +348,7 @@ fn counts<K: NoiseKey>(keys: &[K], Bounds { first, last }: Bounds<K>) -> (usize,
     (below.count(), within.count())
 }
 
-/// The keys within bounds.
+/// Collects the keys within bounds.
 #[inline(always)]
 fn collected<'a, K: NoiseKey>(
     keys: &[K],
@@ -366,7 +366,7 @@ fn collected<'a, K: NoiseKey>(
     };
     let (blocks, rest) = keys.as_chunks::<LANES>();
     for block in blocks {
-        // Most blocks have none.
+        // Most blocks have no key within bounds.
         if block.iter().fold(false, |any, &key| any | is_inside(key)) {
             collect(block);
         }
@@ -375,7 +375,7 @@ fn collected<'a, K: NoiseKey>(
     &mut near[..count]
 }
 
-/// The mean of the two middle numbers; 0 of none.
+/// Returns the mean of the two middle numbers; 0 without numbers.
 fn middle(numbers: &mut [f64]) -> f64 {
     numbers.sort_unstable_by(f64::total_cmp);
     match numbers.len() {
@@ -384,7 +384,7 @@ fn middle(numbers: &mut [f64]) -> f64 {
     }
 }
 
-/// The extremes of defined pixels, and how many there are.
+/// Extremes and number of defined pixels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Range {
     least: f64,
@@ -404,7 +404,7 @@ impl Range {
     }
 }
 
-/// The lesser number, the first of equal ones and unless it is NaN.
+/// Returns the lesser number: the first of equal numbers, and the other one if one is NaN.
 #[inline(always)]
 fn lesser(a: f64, b: f64) -> f64 {
     if b < a { b } else { a }
@@ -453,7 +453,7 @@ pub(crate) struct DifferenceKernel<'a, P: NoisePixel> {
 }
 
 impl<P: NoisePixel> Kernel for DifferenceKernel<'_, P> {
-    /// How many differences of each kind do not count: those of equal pixels.
+    /// Number of differences of each kind that are ignored because the pixels are equal.
     type Output = [usize; 3];
 
     #[inline(always)]

@@ -1,5 +1,5 @@
-//! Null pixels by rule: which ones count, what becomes of them, and how many there are. For those who have a null value or
-//! flags instead of NaN, and integers of another type than the stored one.
+//! Decoding with a rule for null pixels: which pixels are null, their output, and their number. For callers with a null
+//! value or flags instead of NaN, and for integers of another type than the stored one.
 
 use std::marker::PhantomData;
 
@@ -9,30 +9,32 @@ use crate::pixel::{Pixel, PixelType, with_pixel};
 use crate::source::{ByteOrder, Scaled, Source};
 use crate::{Encoding, LANES, decode_f32, decode_f64, decode_native, mark_nulls};
 
-/// Pixels that are decoded at a time: 8 KiB of f64, in the first-level cache.
+/// Pixels decoded at a time: 8 KiB of f64, in the first-level cache.
 const PIECE: usize = 1024;
 
-/// Which pixels are null.
+/// Definition of null pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NullRule {
-    /// None: BLANK is a number as any other, and NaN and infinities are kept.
+    /// No pixel is null: BLANK is an ordinary number, and NaN and infinities are kept.
     Nothing,
-    /// NaN, and BLANK of integers.
+    /// NaN is null, and BLANK for integers.
     Nan,
-    /// NaN and infinities, and BLANK of integers. Stored floats that are subnormal or -0.0 count as 0, as in CFITSIO.
+    /// NaN and infinities are null, and BLANK for integers. Stored floats that are subnormal or -0.0 become 0, as in
+    /// CFITSIO.
     NotFinite,
 }
 
-/// The output for null pixels. Numbers are given as the bits of the element, in the lowest bytes.
+/// Output for null pixels. Numbers are the bits of an element, in the lowest bytes.
 #[derive(Debug)]
 pub enum NullOutput<'a> {
-    /// They get this number.
+    /// Null elements get this number.
     Value(u64),
-    /// Their flag becomes 1, that of others 0; they get a number, or keep what the array had.
+    /// Flags are 1 for null elements, 0 for others. Null elements get a number, or keep the
+    /// previous content of the array.
     Flags {
-        /// A byte for each element.
+        /// One byte per element.
         flags: &'a mut [u8],
-        /// The bits that null elements get.
+        /// Bits of null elements.
         value: Option<u64>,
     },
 }
@@ -43,15 +45,15 @@ pub enum NullOutput<'a> {
 pub struct NullCounts {
     /// Null pixels.
     pub nulls: u64,
-    /// Numbers beyond the range of the element, which became its end.
+    /// Numbers clipped to the range of the element type.
     pub clipped: u64,
-    /// Numbers that no integer of the element's type is near: NaN that is not null, and those whose conversion differs
-    /// between processors. Their elements have any value.
+    /// Numbers without a nearby integer of the element type: NaN that is not null, and numbers whose conversion differs
+    /// between processors. Their elements are unspecified.
     pub odd: u64,
 }
 
 impl NullCounts {
-    /// The sum of two.
+    /// Adds the counts of another decoding.
     #[must_use]
     pub fn plus(self, other: NullCounts) -> NullCounts {
         NullCounts {
@@ -63,7 +65,7 @@ impl NullCounts {
 }
 
 impl NullOutput<'_> {
-    /// The same for some of the elements.
+    /// Returns the output for some of the elements.
     fn part(&mut self, first: usize, count: usize) -> NullOutput<'_> {
         match self {
             NullOutput::Value(value) => NullOutput::Value(*value),
@@ -74,9 +76,9 @@ impl NullOutput<'_> {
     }
 }
 
-/// Decodes big-endian pixels to elements of any type, in the machine's byte order. Floats are physical values, as of
-/// [`decode_f64`] and [`decode_f32`]. Integers are these values without their fractions; values more than 0.49 beyond the
-/// range of the type become its end. Pixels that have the type of the elements keep all their bits.
+/// Decodes big-endian pixels to elements of any type, in the machine's byte order. Floats are physical values, as from
+/// [`decode_f64`] and [`decode_f32`]. Integers are these values truncated; values more than 0.49 beyond the range of
+/// the type are clipped. Pixels of the same type as the elements keep all their bits.
 ///
 /// ```
 /// use tachyfits_kernels::{Encoding, NullOutput, NullRule, PixelType, Tier, decode_elements};
@@ -90,7 +92,7 @@ impl NullOutput<'_> {
 /// ```
 ///
 /// # Panics
-/// If there are not as many flags or pixels as elements.
+/// If the numbers of flags, pixels and elements differ.
 pub fn decode_elements(
     bytes: &[u8],
     encoding: &Encoding,
@@ -138,7 +140,7 @@ pub fn decode_elements(
     counts
 }
 
-/// The same for floats that stand for themselves, where they are.
+/// Decodes unscaled floats in place with [`NullRule::NotFinite`]; returns the number of null pixels.
 ///
 /// ```
 /// use tachyfits_kernels::{PixelType, Tier, finite_in_place};
@@ -157,7 +159,8 @@ pub fn finite_in_place(bytes: &mut [u8], pixel: PixelType, null: u64, tier: Tier
     }
 }
 
-/// Decodes integers of which only BLANK is null to floats, in one loop; how many are null. `None` for others.
+/// Decodes integers whose only null value is BLANK to floats in one loop; returns the number of null pixels, or `None`
+/// for other pixels.
 fn fill_blanks(
     bytes: &[u8],
     encoding: &Encoding,
@@ -168,7 +171,8 @@ fn fill_blanks(
 ) -> Option<u64> {
     let (scale, zero) = encoding.scaling.unwrap_or((1.0, 0.0));
     encoding.blank?;
-    // Through f64 an integer of 64 bits would be rounded twice; a scale that is not finite makes more of them NaN.
+    // A 64-bit integer would be rounded twice on the way through f64; a scale that is not finite makes further values
+    // NaN.
     let is_long = encoding.scaling.is_none() && encoding.pixel_bytes() == 8;
     let is_big_endian = encoding.order == ByteOrder::BigEndian;
     if is_long || !is_big_endian || !scale.is_finite() || !zero.is_finite() {
@@ -200,7 +204,7 @@ fn fill_blanks(
     Some(nulls)
 }
 
-/// Integers decoded to floats, BLANK to the null value.
+/// Kernel that decodes integers to floats, with BLANK as the null value.
 struct Fill<'a, P, E> {
     bytes: &'a [u8],
     source: Scaled<P>,
@@ -214,7 +218,7 @@ impl<P: Pixel, E: Element<f64>> Kernel for Fill<'_, P, E> {
     #[inline(always)]
     fn run(self) -> u64 {
         let mut nulls = 0;
-        // As many at a time as 32 bits can count, whose lanes are as wide as most elements.
+        // Pieces small enough for 32-bit counters, whose lanes are as wide as most elements.
         let pieces = self.bytes.chunks(PIECE * P::BYTES).zip(self.out.chunks_mut(PIECE * E::BYTES));
         for (bytes, out) in pieces {
             let mut found = 0u32;
@@ -233,7 +237,7 @@ impl<P: Pixel, E: Element<f64>> Kernel for Fill<'_, P, E> {
     }
 }
 
-/// Decodes to values that are NaN where they are null.
+/// Decodes to values, with NaN for null pixels.
 fn decode_by<F: Float>(
     bytes: &[u8],
     encoding: &Encoding,
@@ -257,7 +261,7 @@ fn decode_by<F: Float>(
     }
 }
 
-/// Pixels that have the type of the elements.
+/// Decodes pixels that have the type of the elements.
 fn same_type(
     bytes: &[u8],
     encoding: &Encoding,
@@ -296,7 +300,7 @@ fn same_type(
     counts
 }
 
-/// Marks floats that are null by a rule, and makes 0 of those that count as 0.
+/// Marks floats that are null by a rule, and sets those that count as 0 to 0.
 fn mark_singles(values: &mut [u8], rule: NullRule, marks: &mut [u8]) {
     for (value, mark) in values.as_chunks_mut::<4>().0.iter_mut().zip(marks) {
         let bits = u32::from_ne_bytes(*value);
@@ -321,7 +325,7 @@ fn mark_doubles(values: &mut [u8], rule: NullRule, marks: &mut [u8]) {
     }
 }
 
-/// Copies native elements without a mark, gives the marked ones their output, and returns the number of marks.
+/// Copies native elements without a mark, writes the output of marked ones, and returns the number of marks.
 fn put_marked(
     values: &[u8],
     marks: &[u8],
@@ -353,7 +357,7 @@ fn put_marked(
     count
 }
 
-/// The lowest bytes of a word as an element in the machine's byte order.
+/// Returns the lowest bytes of a word as an element in the machine's byte order.
 fn native_bits(bits: u64, size: usize) -> [u8; 8] {
     let mut bytes = [0; 8];
     match size {
@@ -368,9 +372,9 @@ fn native_bits(bits: u64, size: usize) -> [u8; 8] {
 const F32_EXPONENT: u32 = 0x7f80_0000;
 const F64_EXPONENT: u64 = 0x7ff0_0000_0000_0000;
 
-/// A float whose exponent says whether it is a number at all.
+/// Float with access to its exponent bits.
 trait Exponent: Pixel {
-    /// (all bits of the exponent, none of them)
+    /// Whether all exponent bits are set (infinite or NaN), and whether none is (zero or subnormal).
     fn exponent(self) -> (bool, bool);
 }
 
@@ -390,7 +394,7 @@ impl Exponent for f64 {
     }
 }
 
-/// Floats of which those that are not finite are NaN, and subnormal ones count as 0.
+/// Source of floats that yields NaN for infinite values, and 0 for subnormal ones.
 #[derive(Clone, Copy)]
 struct Finite<P> {
     scale: f64,
@@ -431,14 +435,14 @@ impl<P: Exponent> Source for Finite<P> {
     fn values_f32(&self, bytes: &[u8], out: &mut [f32]) {
         let bytes = &bytes[..out.len() * P::BYTES];
         for at in 0..out.len() {
-            // A float without scaling is its value, so that rounding once more changes nothing.
+            // An unscaled float equals its value in f64, so rounding again changes nothing.
             out[at] =
                 self.value(P::read_big_endian(&bytes[at * P::BYTES..(at + 1) * P::BYTES])) as f32;
         }
     }
 }
 
-/// A value that elements are made of.
+/// Physical value of an element.
 trait Value: Copy {
     fn is_null(self) -> bool;
 }
@@ -457,13 +461,14 @@ impl Value for f64 {
     }
 }
 
-/// An element made of a value.
+/// Element computed from a value.
 trait Element<V>: Pixel {
-    /// The element of a value that is not null; whether the value was clipped; whether it has no element.
+    /// Returns the element of a value that is not null, whether it was clipped, and whether the conversion is
+    /// undefined.
     fn of(value: V) -> (Self, bool, bool);
-    /// The element of bits.
+    /// Returns the element with these bits.
     fn of_bits(bits: u64) -> Self;
-    /// The element that an array has.
+    /// Returns the element that an array contains.
     fn kept(bytes: &[u8]) -> Self;
 }
 
@@ -472,7 +477,7 @@ macro_rules! integer_element {
         $(impl Element<f64> for $type {
             #[inline(always)]
             fn of(value: f64) -> ($type, bool, bool) {
-                // A value within half a unit of the range loses its fraction as any other.
+                // A value within half a unit of the range is truncated like any other.
                 let (low, high) = (value < $low, value > $high);
                 (value as $wide as $type, low | high, $odd(value))
             }
@@ -490,10 +495,10 @@ macro_rules! integer_element {
     };
 }
 
-/// Values whose conversion to 64 bits differs between processors, and NaN.
+/// Whether a value is NaN, or its conversion to 64 bits differs between processors.
 #[inline(always)]
 fn is_far(value: f64) -> bool {
-    // 2^63 less the distance of its neighbours.
+    // The largest f64 below 2^63.
     value.is_nan() | (value.abs() >= 9_223_372_036_854_774_784.0)
 }
 
@@ -547,7 +552,7 @@ macro_rules! single_element {
 }
 single_element! { f32, f64 }
 
-/// Makes elements of values, of which NaN is null unless the rule says that nothing is.
+/// Converts values to elements. NaN is null unless the rule is [`NullRule::Nothing`].
 fn settle<V: Value, P: Element<V>>(
     values: &[V],
     rule: NullRule,
@@ -584,9 +589,9 @@ impl<V: Value, P: Element<V>> Kernel for Convert<'_, V, P> {
 
     #[inline(always)]
     fn run(self) -> NullCounts {
-        // As many as a piece has fit 32 bits, whose lanes are as wide as most elements.
+        // The counts of a piece fit in 32 bits, whose lanes are as wide as most elements.
         let (mut clipped, mut odd) = (0u32, 0u32);
-        // Indexed, it would be one element at a time.
+        // An indexed loop would handle one element at a time.
         for (&value, out) in self.values.iter().zip(self.out.chunks_exact_mut(P::BYTES)) {
             let (element, is_clipped, is_odd) = P::of(value);
             element.store_native(out);
@@ -624,7 +629,7 @@ impl<V: Value, P: Element<V>> Kernel for Replace<'_, V, P> {
 
 struct Flag<'a, V, P> {
     values: &'a [V],
-    /// The element that null ones become; without it they keep what they have.
+    /// Element for null values; `None` keeps the content of `out`.
     null: Option<P>,
     flags: &'a mut [u8],
     out: &'a mut [u8],

@@ -1,9 +1,8 @@
-//! Order statistics: the loops that say how many values lie below, within and above a range, that keep those within it,
-//! and that count values in bins of their order.
+//! Kernels of order statistics: they count values below, within and above a range, collect the values within it, and
+//! count values in bins of their sort order.
 //!
-//! All of them take values that are decoded already, a leaf of them at a time, so that each is compiled once per tier
-//! and not once for every source. NaN says undefined everywhere. Zeros are one value: -0.0 counts as 0.0, which makes
-//! the order of values and the order of keys the same.
+//! All of them take decoded values, one leaf at a time, so that each is compiled once per tier and not once per source.
+//! NaN means undefined. -0.0 counts as 0.0, so that values and keys have the same order.
 
 use std::ops::AddAssign;
 
@@ -11,30 +10,30 @@ use std::collections::TryReserveError;
 
 use crate::isa::{self, Kernel, Tier};
 
-/// Values that are compared before it is asked whether one of them is to be kept: few enough that where one in a
-/// thousand is kept most blocks have none.
+/// Values compared before a branch on whether any of them is collected: few enough that, if one value in a thousand is
+/// collected, most blocks have none.
 const BLOCK: usize = 64;
 
-/// Values whose slots are computed at a time, before they are counted.
+/// Values whose slots are computed before they are counted.
 const SLOTS: usize = 256;
 
 /// Numbers of values below, inside and above a range `low..=high`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Split {
-    /// Below `low`.
+    /// Values below `low`.
     pub below: u64,
-    /// Equal to `low`.
+    /// Values equal to `low`.
     pub at_low: u64,
-    /// Between the two.
+    /// Values between `low` and `high`.
     pub between: u64,
-    /// Equal to `high`; none where that is `low`.
+    /// Values equal to `high`; 0 if `high` equals `low`.
     pub at_high: u64,
-    /// Above `high`.
+    /// Values above `high`.
     pub above: u64,
 }
 
 impl Split {
-    /// Values that are defined.
+    /// Returns the number of defined values.
     pub fn count(&self) -> u64 {
         self.below + self.at_low + self.between + self.at_high + self.above
     }
@@ -50,7 +49,8 @@ impl AddAssign for Split {
     }
 }
 
-/// Counts the values about a range, and appends those between its ends to `kept` where there is one. `low <= high`.
+/// Counts the values below, inside and above a range with `low <= high`, and appends the values between its ends to
+/// `kept`, if any.
 ///
 /// ```
 /// use tachyfits_kernels::{Split, Tier, split};
@@ -75,7 +75,7 @@ pub(crate) struct SplitKernel<'a> {
     kept: Option<&'a mut Vec<f64>>,
 }
 
-/// How many of a block are below, up to, ... : each comparison is counted for itself, which vectors do best.
+/// Counts of a block's values below or up to each end: separate counts per comparison vectorise best.
 #[derive(Clone, Copy, Default)]
 struct Compared {
     below_low: u64,
@@ -99,7 +99,7 @@ impl Compared {
         found
     }
 
-    /// Of values strictly between the ends; `to_low` is more than `below_high` where these are one.
+    /// Returns the number of values strictly between the ends. If the ends are equal, `to_low` exceeds `below_high`.
     #[inline(always)]
     fn between(&self) -> u64 {
         self.below_high.saturating_sub(self.to_low)
@@ -137,7 +137,7 @@ impl Kernel for SplitKernel<'_> {
     }
 }
 
-/// Appends the values of a block that lie between the ends, without a branch for each.
+/// Appends the values of a block between the ends, without a branch per value.
 #[inline(always)]
 fn keep(block: &[f64], low: f64, high: f64, kept: &mut Vec<f64>) {
     let mut found = [0.0; BLOCK];
@@ -149,7 +149,7 @@ fn keep(block: &[f64], low: f64, high: f64, kept: &mut Vec<f64>) {
     kept.extend_from_slice(&found[..count]);
 }
 
-/// Puts |value - center| in the place of each value; NaN stays.
+/// Replaces each value by |value - center|; NaN stays.
 pub fn deviate(values: &mut [f64], center: f64, tier: Tier) {
     isa::dispatch(tier, DeviateKernel { values, center });
 }
@@ -172,8 +172,7 @@ impl Kernel for DeviateKernel<'_> {
 
 const SIGN: u64 = 1 << 63;
 
-/// Sort key of a value: keys compare as the values do. The keys of NaN are outside those of the
-/// infinities.
+/// Returns the sort key of a value: keys compare as the values do. Keys of NaN are outside the range of the infinities.
 ///
 /// ```
 /// use tachyfits_kernels::{key_of, value_of_key};
@@ -182,43 +181,44 @@ const SIGN: u64 = 1 << 63;
 /// ```
 #[inline(always)]
 pub fn key_of(value: f64) -> u64 {
-    // Bits of positive numbers ascend, those of negative ones descend. Adding 0.0 makes one zero of both.
+    // The bits of positive numbers ascend, those of negative numbers descend. Adding 0.0 turns -0.0 into 0.0.
     let bits = (value + 0.0).to_bits();
     let negative = ((bits as i64) >> 63) as u64;
     bits ^ (negative | SIGN)
 }
 
-/// The value that has a key.
+/// Returns the value of a key.
 pub fn value_of_key(key: u64) -> f64 {
     f64::from_bits(if key & SIGN != 0 { key ^ SIGN } else { !key })
 }
 
-/// Bins of equal numbers of keys: a bin is `2^shift` keys wide.
+/// Bins of equally many keys: each bin is `2^shift` keys wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyBins {
-    /// The first key.
+    /// First key of the first bin.
     pub first: u64,
     /// Width of a bin, as a power of two; at most 63.
     pub shift: u32,
-    /// How many; below 2^32 - 2.
+    /// Number of bins; below 2^32 - 2.
     pub bins: usize,
 }
 
 impl KeyBins {
-    /// At most `most` bins, at least 2, that cover the keys `first..=last`.
+    /// Returns at least 2 and at most `most` bins that cover the keys `first..=last`.
     pub fn covering(first: u64, last: u64, most: usize) -> KeyBins {
         let shift = (0..64).find(|&shift| (last - first) >> shift < most as u64).unwrap_or(63);
         KeyBins { first, shift, bins: ((last - first) >> shift) as usize + 1 }
     }
 
-    /// The slot of a key: 0 below the bins, from 1 on in them, `bins + 1` above.
+    /// Returns the slot of a key: 0 below the bins, 1 and up within them, `bins + 1` above.
     #[inline(always)]
     fn slot(&self, key: u64) -> u64 {
         let place = (key.wrapping_sub(self.first) >> self.shift).min(self.bins as u64) + 1;
         if key < self.first { 0 } else { place }
     }
 
-    /// Counts values: `counts` has a slot for those below, one for each bin, one for those above, and one for NaN.
+    /// Counts values: `counts` has one slot for values below the bins, one per bin, one for values above, and one for
+    /// NaN.
     ///
     /// ```
     /// use tachyfits_kernels::{KeyBins, Tier, key_of};
@@ -260,7 +260,7 @@ impl Kernel for KeyKernel<'_> {
     }
 }
 
-/// Cuts of the order of all keys into pieces of any widths.
+/// Division of the range of all keys into pieces of any width.
 ///
 /// ```
 /// use tachyfits_kernels::{KeyCuts, key_of};
@@ -269,21 +269,21 @@ impl Kernel for KeyKernel<'_> {
 /// ```
 #[derive(Clone, Debug)]
 pub struct KeyCuts {
-    /// The first keys of all pieces but the lowest, rising.
+    /// First keys of all pieces except the lowest, in ascending order.
     firsts: Vec<u64>,
     bins: KeyBins,
-    /// For each slot of the bins how many first keys lie before it: where to look for a key.
+    /// Number of first keys before each bin: the start of the search for a key.
     before: Vec<u32>,
 }
 
 impl KeyCuts {
-    /// Bins that limit the search for a piece.
+    /// Number of bins that narrow the search for a piece.
     const BINS: usize = 1 << 14;
 
-    /// Pieces that begin at these rising keys, and one below them all.
+    /// Returns pieces that begin at these ascending keys, and one piece below all of them.
     ///
     /// # Panics
-    /// If there are no keys, or 2^32.
+    /// If there are no keys, or 2^32 or more.
     pub fn new(firsts: Vec<u64>) -> KeyCuts {
         assert!(firsts.is_sorted() && u32::try_from(firsts.len()).is_ok(), "rising keys");
         let (first, last) = (firsts[0], firsts[firsts.len() - 1]);
@@ -295,12 +295,12 @@ impl KeyCuts {
         KeyCuts { firsts, bins, before }
     }
 
-    /// The first keys of the pieces from the second on.
+    /// Returns the first keys of the pieces from the second on.
     pub fn firsts(&self) -> &[u64] {
         &self.firsts
     }
 
-    /// The piece that holds a key.
+    /// Returns the index of the piece that contains a key.
     #[inline]
     pub fn piece(&self, key: u64) -> usize {
         let slot = self.bins.slot(key) as usize;
@@ -313,26 +313,26 @@ impl KeyCuts {
 /// also count the values beyond the ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cells {
-    /// The middle of the first cell.
+    /// Centre of the first cell.
     pub low: f64,
     /// Cells per unit of value.
     pub density: f64,
-    /// How many; at least 1, at most 2^24.
+    /// Number of cells; at least 1, at most 2^24.
     pub cells: usize,
 }
 
-/// Counters of a cell, so that neighbouring pixels of one cell do not wait for each other's store.
+/// Counters per cell, so that neighbouring pixels of the same cell do not wait for each other's store.
 const COLUMNS: usize = 2;
 
-/// The counts of [`Cells`].
+/// Counts per cell of [`Cells`].
 ///
-/// Millions of cells are visited at random, so that their counters are small: those of 32 bits are added to larger ones
+/// Millions of cells are visited at random, so their counters are small: 32-bit counters are added to 64-bit ones
 /// before any can overflow.
 #[derive(Clone, Debug, Default)]
 pub struct CellCounts {
-    /// One more than there are cells: that of NaN.
+    /// Counters per cell, and one more cell for NaN.
     slots: Vec<[u32; COLUMNS]>,
-    /// No two counters of a cell are more than this together.
+    /// Upper bound for the sum of a cell's counters.
     most: u64,
     /// Earlier counts of each cell; empty if there are none.
     earlier: Vec<u64>,
@@ -351,21 +351,21 @@ impl CellCounts {
         self.slots.is_empty()
     }
 
-    /// Empties the counters and makes as many as there are cells.
+    /// Resets to one empty counter per cell.
     ///
     /// # Errors
-    /// If there is too little memory; there are no counters then.
+    /// If there is too little memory; no counters are left then.
     pub fn reset(&mut self, cells: usize) -> Result<(), TryReserveError> {
         self.clear();
         self.slots.try_reserve_exact(cells + 1)?;
-        // Not touched unless counters of 32 bits would overflow.
+        // Not touched unless 32-bit counters would overflow.
         self.earlier.try_reserve_exact(cells + 1)?;
-        // At most the reserved room.
+        // Within the reserved capacity.
         self.slots.resize(cells + 1, [0; COLUMNS]);
         Ok(())
     }
 
-    /// Counts values; `reset` has made counters for the cells.
+    /// Counts values. Call [`CellCounts::reset`] first, with the number of cells.
     ///
     /// ```
     /// use tachyfits_kernels::{CellCounts, Cells, Tier};
@@ -384,7 +384,7 @@ impl CellCounts {
         }
     }
 
-    /// Adds the counts of another over the same cells.
+    /// Adds the counts of another instance with the same cells.
     pub fn merge(&mut self, other: &CellCounts) {
         assert_eq!(self.slots.len(), other.slots.len(), "the same cells");
         self.make_room(other.most);
@@ -392,13 +392,13 @@ impl CellCounts {
             slot[0] += more[0] + more[1];
         }
         if !other.earlier.is_empty() {
-            // At most the reserved room.
+            // Within the reserved capacity.
             self.earlier.resize(self.slots.len(), 0);
             self.earlier.iter_mut().zip(&other.earlier).for_each(|(count, more)| *count += more);
         }
     }
 
-    /// The count of each cell.
+    /// Returns the count of each cell.
     pub fn cells(&self) -> impl DoubleEndedIterator<Item = u64> + ExactSizeIterator {
         let cells = self.slots.len().saturating_sub(1);
         (0..cells).map(|cell| {
@@ -407,10 +407,10 @@ impl CellCounts {
         })
     }
 
-    /// Ensures that `values` more values can be counted in any cell.
+    /// Ensures that every cell can count `values` more values.
     fn make_room(&mut self, values: u64) {
         if self.most + values > u64::from(u32::MAX) {
-            // At most the reserved room.
+            // Within the reserved capacity.
             self.earlier.resize(self.slots.len(), 0);
             for (count, slot) in self.earlier.iter_mut().zip(&mut self.slots) {
                 *count += u64::from(slot[0] + slot[1]);
@@ -443,7 +443,7 @@ impl Kernel for CellKernel<'_> {
             for at in 0..piece.len() {
                 let x = piece[at];
                 let place = (x - low) * density;
-                // Comparisons with NaN are false: infinity times 0 goes to the first cell.
+                // Comparisons with NaN are false, so infinity times 0 goes to the first cell.
                 let place = if place > 0.0 { place } else { 0.0 };
                 let place = if place < last { place } else { last };
                 let slot = (place + MAGIC).to_bits() as u32;

@@ -1,19 +1,19 @@
-//! Pixel types: what a stored pixel is and how sixteen of them are loaded. The table at the end is the only place that
-//! lists them; a new type is an implementation and a row there.
+//! Pixel types, and how sixteen pixels are loaded. The table at the end is the only list of types; a new type needs an
+//! implementation and a row there.
 //!
 //! The unsigned and signed-byte conventions of FITS (Standard 4.0, section 4.4.2.5: BZERO of 2^15, 2^31, 2^63, or -128
-//! for bytes, with BSCALE 1) are pixel types of their own here, decoded by flipping the sign bit.
+//! for bytes, with BSCALE 1) are separate pixel types, decoded by flipping the sign bit.
 
 use crate::LANES;
 
-/// A pixel as stored in the file, loaded sixteen at a time.
+/// Stored pixel, loaded sixteen at a time.
 pub trait Pixel: Copy + PartialEq + Send + Sync + 'static {
     /// Bytes of one pixel.
     const BYTES: usize;
-    /// The zero pixel, to start buffers with.
+    /// Zero pixel, the initial value of buffers.
     const ZERO: Self;
     /// Whether a leaf of pixels adds up in f64 without rounding: then every order of addition gives the same bits, and
-    /// they are added as integers.
+    /// pixels are added as integers.
     const ADDS_EXACTLY: bool;
     /// Whether the stored integer has a sign.
     const IS_SIGNED: bool;
@@ -21,9 +21,9 @@ pub trait Pixel: Copy + PartialEq + Send + Sync + 'static {
     const IS_SINGLE: bool;
     /// Whether every pixel is an integer of 16 bits.
     const IS_SHORT: bool;
-    /// The pixel as such an integer.
+    /// Returns the pixel as a 16-bit integer, for types with `IS_SHORT`.
     fn to_short(self) -> i16;
-    /// The pixel as an integer; of use only if pixels add exactly.
+    /// Returns the pixel as an integer, for types with `ADDS_EXACTLY`.
     fn widen(self) -> i64;
     /// Loads [`LANES`] big-endian pixels; `chunk` has exactly `LANES * BYTES` bytes.
     fn load_big_endian(chunk: &[u8]) -> [Self; LANES];
@@ -33,18 +33,18 @@ pub trait Pixel: Copy + PartialEq + Send + Sync + 'static {
     fn read_big_endian(pixel: &[u8]) -> Self;
     /// Reads one pixel in the machine's own byte order.
     fn read_native(pixel: &[u8]) -> Self;
-    /// The value, rounded once when it has more than 53 bits.
+    /// Returns the value, rounded once if it has more than 53 bits.
     fn to_f64(self) -> f64;
-    /// The value, rounded once to f32.
+    /// Returns the value, rounded once to f32.
     fn to_f32(self) -> f32;
-    /// The pixel that a stored integer stands for (BLANK is given as a stored value); `None` where it does not fit the
-    /// type or the type is a float, for which the Standard ignores BLANK.
+    /// Converts a stored integer, such as BLANK, to a pixel. `None` if it does not fit the type, or for floats, for
+    /// which the Standard ignores BLANK.
     fn from_stored(stored: i64) -> Option<Self>;
-    /// Writes the pixel in the machine's own byte order, bits as they are; `out` has `BYTES` bytes.
+    /// Writes the pixel in the machine's own byte order, bit for bit; `out` has `BYTES` bytes.
     fn store_native(self, out: &mut [u8]);
 }
 
-/// The four ways to get at pixels, from two functions that read one.
+/// Defines the four loading functions from two functions that read one pixel.
 macro_rules! pixel_loads {
     ($bytes:literal, $from_big_endian:expr, $from_native:expr) => {
         #[inline(always)]
@@ -164,7 +164,7 @@ fn read<T: Pixel, const BYTES: usize>(pixel: &[u8], read: impl Fn([u8; BYTES]) -
     read(bytes[0])
 }
 
-/// A match with one arm per type: each runs the block with `$P` standing for the Rust type.
+/// Expands to a match with one arm per type; each arm runs the block with `$P` as the Rust type.
 macro_rules! pixel_arms {
     ($pixel:expr, $P:ident => $body:expr, $($name:ident $type:ty),+ $(; $rest:pat => $otherwise:expr)?) => {
         match $pixel {
@@ -178,7 +178,7 @@ macro_rules! pixel_arms {
 }
 pub(crate) use pixel_arms;
 
-/// Runs a block with `$P` standing for the Rust type of a [`PixelType`].
+/// Runs a block with `$P` as the Rust type of a [`PixelType`].
 macro_rules! with_pixel {
     ($pixel:expr, $P:ident => $body:expr) => {
         $crate::pixel::pixel_arms!(
@@ -189,7 +189,7 @@ macro_rules! with_pixel {
 }
 pub(crate) use with_pixel;
 
-/// The same for the types that [`PixelType::in_f64`] gives, which have sources of their own.
+/// Does the same for the types that [`PixelType::in_f64`] returns, which have their own sources.
 macro_rules! with_source_pixel {
     ($pixel:expr, $P:ident => $body:expr) => {
         $crate::pixel::pixel_arms!(
@@ -212,7 +212,7 @@ integer_pixel!(u64, i64, 8, 1 << 63);
 float_pixel!(f32, u32, 4);
 float_pixel!(f64, u64, 8);
 
-/// The pixel types by name.
+/// Pixel types by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are the documentation")]
 pub enum PixelType {
@@ -229,7 +229,7 @@ pub enum PixelType {
 }
 
 impl PixelType {
-    /// Every pixel type.
+    /// All pixel types.
     pub const ALL: [PixelType; 10] = [
         PixelType::U8,
         PixelType::I8,
@@ -243,13 +243,13 @@ impl PixelType {
         PixelType::F64,
     ];
 
-    /// Bytes of one pixel.
+    /// Returns the bytes of one pixel.
     pub fn bytes(self) -> usize {
         with_pixel!(self, P => P::BYTES)
     }
 
-    /// The type whose values, with what is to be added to them in f64, are exactly those of this type; -0.0 added to
-    /// any number changes nothing, not even the sign of a zero.
+    /// Returns a type and an offset: in f64, values of that type plus the offset equal values of this type. An offset
+    /// of -0.0 changes no number, not even the sign of a zero.
     pub(crate) fn in_f64(self) -> (PixelType, f64) {
         match self {
             PixelType::I8 => (PixelType::U8, -128.0),
@@ -259,7 +259,7 @@ impl PixelType {
         }
     }
 
-    /// Whether it is a floating-point type.
+    /// Whether this is a floating-point type.
     pub fn is_float(self) -> bool {
         matches!(self, PixelType::F32 | PixelType::F64)
     }

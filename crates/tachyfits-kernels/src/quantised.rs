@@ -1,35 +1,34 @@
-//! Floating-point pixels as integers and back: a scale, a zero, and random numbers that are added before rounding and
+//! Quantisation of floating-point pixels: a scale, a zero, and random numbers that are added before rounding and
 //! subtracted when pixels are read (FITS Standard 4.0, section 10.2).
 //!
-//! Every step is rounded as in CFITSIO without fused multiply-add: in f64, and once to f32.
+//! Every step rounds as CFITSIO does without fused multiply-add: in f64, and once to f32.
 
 use crate::isa::{self, Kernel, Tier};
 use crate::source::ByteOrder;
 
-/// How the pixels of one tile are quantised.
+/// Quantisation of the pixels of one tile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantiser {
-    /// The step between integers.
+    /// Step between integers.
     pub scale: f64,
-    /// The value of the integer 0.
+    /// Value of the integer 0.
     pub zero: f64,
-    /// The integer that means NaN, if there is one.
+    /// Integer that means NaN, if there is one.
     pub blank: Option<i32>,
-    /// The integer that means exactly 0.0, if there is one. So does the integer below it when pixels are read, unless it is
-    /// `blank`: the Standard prints that one.
+    /// Integer that means exactly 0.0, if there is one. On reading, the integer below it means 0.0 as well, unless it
+    /// is `blank`: the Standard prints that number.
     pub exact_zero: Option<i32>,
-    /// For dithered tiles: the index of the random number, below [`RANDOM_NUMBERS`], that says where the random numbers
-    /// of the tile begin.
+    /// Index of the random number at which the tile starts, below [`RANDOM_NUMBERS`]; `None` for tiles without dither.
     pub dither: Option<usize>,
 }
 
-/// The integer that means exactly 0.0 in SUBTRACTIVE_DITHER_2.
+/// Integer that means exactly 0.0 in SUBTRACTIVE_DITHER_2.
 pub const EXACT_ZERO: i32 = -2_147_483_646;
 
-/// How many random numbers there are. They repeat.
+/// Length of the table of random numbers, which repeats.
 pub const RANDOM_NUMBERS: usize = 10_000;
 
-/// The random numbers of the Standard (appendix I): between 0 and 1.
+/// Random numbers of the Standard (appendix I), between 0 and 1.
 static RANDOM: [f32; RANDOM_NUMBERS] = {
     const MULTIPLIER: u64 = 16_807;
     const MODULUS: u64 = 2_147_483_647;
@@ -44,16 +43,16 @@ static RANDOM: [f32; RANDOM_NUMBERS] = {
     numbers
 };
 
-/// The random numbers of the Standard, as many as [`RANDOM_NUMBERS`].
+/// Returns the [`RANDOM_NUMBERS`] random numbers of the Standard.
 #[must_use]
 pub fn random_numbers() -> &'static [f32] {
     &RANDOM
 }
 
-/// The pixels of these integers, as f32 whose bytes are in an order.
+/// Decodes integers to f32 pixels in the byte order `order`.
 ///
 /// # Panics
-/// If the slices differ in length, or there is no such random number.
+/// If the slices differ in length, or `dither` is outside the table.
 ///
 /// ```
 /// use tachyfits_kernels::{ByteOrder, Quantiser, Tier, dequantise_f32};
@@ -72,10 +71,10 @@ pub fn dequantise_f32(
     dequantise(integers, how, order, tier, out);
 }
 
-/// The pixels of these integers, as f64; see [`dequantise_f32`].
+/// Decodes integers to f64 pixels; see [`dequantise_f32`].
 ///
 /// # Panics
-/// If the slices differ in length, or there is no such random number.
+/// If the slices differ in length, or `dither` is outside the table.
 pub fn dequantise_f64(
     integers: &[i32],
     how: &Quantiser,
@@ -100,7 +99,7 @@ fn dequantise<F: Real>(
     }
 }
 
-/// Gives pixels in the machine's byte order, or the other one.
+/// Decodes to pixels in the machine's byte order, or the opposite one.
 fn dequantise_turned<F: Real, const TURNED: bool>(
     integers: &[i32],
     how: &Quantiser,
@@ -120,7 +119,7 @@ fn dequantise_turned<F: Real, const TURNED: bool>(
     }
 }
 
-/// The random numbers of consecutive pixels, as slices of the table.
+/// Random numbers of consecutive pixels, as slices of the table.
 struct RandomRuns {
     block: usize,
     next: usize,
@@ -133,7 +132,7 @@ impl RandomRuns {
     }
 }
 
-/// Where the random numbers of a block begin: in the first 500, as another random number says.
+/// Returns the start of a block's random numbers: one of the first 500, selected by another random number.
 fn first_of(block: usize) -> usize {
     (f64::from(RANDOM[block]) * 500.0) as usize
 }
@@ -156,11 +155,11 @@ impl Iterator for RandomRuns {
 
 /// Random numbers of pixels, or none.
 pub(crate) trait Random: Copy {
-    /// The random numbers of the first `count` pixels.
+    /// Returns the random numbers of the first `count` pixels.
     fn first(self, count: usize) -> Self;
-    /// An integer without the random number of its pixel.
+    /// Subtracts the random number of a pixel from its integer.
     fn removed(self, at: usize, integer: f64) -> f64;
-    /// A number of steps with the random number of its pixel.
+    /// Adds the random number of a pixel to a number of steps.
     fn added(self, at: usize, steps: f64) -> f64;
 }
 
@@ -202,13 +201,13 @@ impl Random for NoRandom {
     }
 }
 
-/// A floating-point type of pixels.
+/// Floating-point pixel type.
 pub(crate) trait Real: Copy {
     const NAN: Self;
     const ZERO: Self;
     fn of(value: f64) -> Self;
     fn wide(self) -> f64;
-    /// The number with its bytes in reverse.
+    /// Returns the number with its bytes reversed.
     fn turned(self) -> Self;
 }
 
@@ -237,13 +236,13 @@ macro_rules! reals {
 }
 reals! { f32 f64 }
 
-/// An integer that no test finds, for those that do not exist: the other of the two that the test is about.
+/// Returns an integer and whether it is in use; an unused one is 0.
 #[inline(always)]
 fn or_never(integer: Option<i32>) -> (i32, bool) {
     (integer.unwrap_or(0), integer.is_some())
 }
 
-/// Integers that stand for something else: NaN first, then zero.
+/// Returns a function that replaces reserved integers: NaN first, then zero.
 #[inline(always)]
 fn reserved<F: Real>(how: &Quantiser) -> impl Fn(i32, F) -> F + use<F> {
     let ((blank, has_blank), (zero, has_zero)) = (or_never(how.blank), or_never(how.exact_zero));
@@ -280,13 +279,13 @@ impl<F: Real, R: Random, const TURNED: bool> Kernel for Dequantise<'_, F, R, TUR
     }
 }
 
-/// The integers of these pixels, rounded to the nearest, half away from zero; NaN as `blank` and zeros as `exact_zero`,
-/// where these are given.
+/// Quantises pixels to integers, rounded to nearest, half away from zero. NaN becomes `blank` and zeros `exact_zero`,
+/// if these are set.
 ///
-/// Pixels must be so near to `zero` that their integers fit 32 bits, else the nearest integer is stored.
+/// Integers that exceed 32 bits are clipped.
 ///
 /// # Panics
-/// If the slices differ in length, or there is no such random number.
+/// If the slices differ in length, or `dither` is outside the table.
 ///
 /// ```
 /// use tachyfits_kernels::{Quantiser, Tier, quantise_f32};
@@ -299,10 +298,10 @@ pub fn quantise_f32(pixels: &[f32], how: &Quantiser, tier: Tier, out: &mut [i32]
     quantise(pixels, how, tier, out);
 }
 
-/// The integers of these pixels; see [`quantise_f32`].
+/// Quantises f64 pixels; see [`quantise_f32`].
 ///
 /// # Panics
-/// If the slices differ in length, or there is no such random number.
+/// If the slices differ in length, or `dither` is outside the table.
 pub fn quantise_f64(pixels: &[f64], how: &Quantiser, tier: Tier, out: &mut [i32]) {
     quantise(pixels, how, tier, out);
 }
@@ -321,10 +320,10 @@ fn quantise<F: Real>(pixels: &[F], how: &Quantiser, tier: Tier, out: &mut [i32])
     }
 }
 
-/// `value as i32`, by additions and comparisons: vectors of no processor convert f64 as that does.
+/// Computes `value as i32` by additions and comparisons: no processor has a vector instruction with these semantics.
 #[inline(always)]
 fn truncated(value: f64) -> i32 {
-    // Numbers near it are whole, and their lowest bits are those of the integer.
+    // Numbers near SHIFT are whole, and their lowest bits are those of the integer.
     const SHIFT: f64 = 6_755_399_441_055_744.0;
     let value = if value.is_nan() { 0.0 } else { value };
     let value = if value < f64::from(i32::MIN) { f64::from(i32::MIN) } else { value };
@@ -334,7 +333,7 @@ fn truncated(value: f64) -> i32 {
     (nearest - back + SHIFT).to_bits() as i32
 }
 
-/// The nearest integer, half away from zero, as a C program rounds by adding a half.
+/// Returns the nearest integer, half away from zero, as a C program rounds by adding a half.
 #[inline(always)]
 fn rounded(value: f64, pixel: f64, how: &Quantiser) -> i32 {
     let integer = truncated(value + 0.5f64.copysign(value));

@@ -1,7 +1,8 @@
-//! IEEE numbers of 2 and of 16 bytes, which no processor here computes with and FITS does not have, as float64.
+//! Decoding of 2-byte and 16-byte IEEE numbers to float64. FITS does not have these types, and processors do not
+//! compute with them.
 //!
-//! Reals of 2 bytes are exact in float64. Reals of 16 bytes are rounded once, to nearest with ties
-//! to even, as the processor rounds float64 to float32.
+//! 2-byte numbers are exact in float64. 16-byte numbers are rounded once, to nearest with ties to even, as the
+//! processor rounds float64 to float32.
 
 use crate::source::ByteOrder;
 
@@ -25,7 +26,7 @@ const QUAD_BIAS: i32 = 16383;
 /// ```
 ///
 /// # Panics
-/// If there are not as many bytes as values need.
+/// If `bytes` is not twice as long as `values`.
 pub fn decode_halves(bytes: &[u8], order: ByteOrder, values: &mut [f64]) {
     let (pairs, rest) = bytes.as_chunks::<2>();
     assert!(rest.is_empty() && pairs.len() == values.len(), "2 bytes for each value");
@@ -50,7 +51,7 @@ pub fn decode_halves(bytes: &[u8], order: ByteOrder, values: &mut [f64]) {
 /// ```
 ///
 /// # Panics
-/// If there are not as many bytes as values need.
+/// If `bytes` is not 16 times as long as `values`.
 pub fn decode_quads(bytes: &[u8], order: ByteOrder, values: &mut [f64]) {
     let (numbers, rest) = bytes.as_chunks::<16>();
     assert!(rest.is_empty() && numbers.len() == values.len(), "16 bytes for each value");
@@ -67,7 +68,7 @@ fn half(bits: u16) -> f64 {
     let exponent = i32::from(bits >> HALF_FRACTION & 0x1f);
     let fraction = u64::from(bits & 0x3ff);
     let magnitude = match exponent {
-        // A multiple of the least one, 2^-24.
+        // A multiple of the smallest number, 2^-24.
         0 => (fraction as f64 / f64::from(1 << 24)).to_bits(),
         0x1f => 0x7ff << FRACTION | fraction << (FRACTION - HALF_FRACTION),
         _ => {
@@ -84,7 +85,7 @@ fn quad(bits: u128) -> f64 {
     let fraction = bits & ((1 << QUAD_FRACTION) - 1);
     let magnitude = match exponent - QUAD_BIAS {
         _ if exponent == 0x7fff && fraction == 0 => f64::INFINITY.to_bits(),
-        // Of what NaN carries the upper part is kept; none of it must not make it infinite.
+        // Keep the upper part of the NaN payload; a payload of 0 must not turn NaN into infinity.
         _ if exponent == 0x7fff => {
             f64::NAN.to_bits() | (fraction >> (QUAD_FRACTION - FRACTION)) as u64
         }
@@ -94,7 +95,7 @@ fn quad(bits: u128) -> f64 {
             // A subnormal number has fewer digits, and its stored exponent is 0.
             let missing = (1 - BIAS - power).max(0) as u32;
             let dropped = QUAD_FRACTION - FRACTION + missing;
-            // The first digit carries 1 into the exponent, and so does rounding up to the next power of 2.
+            // The leading digit carries 1 into the exponent, and so does rounding up to the next power of 2.
             let exponent = (power + BIAS - 1).max(0) as u64;
             (exponent << FRACTION) + rounded(significand, dropped)
         }
@@ -102,9 +103,9 @@ fn quad(bits: u128) -> f64 {
     f64::from_bits(sign | magnitude)
 }
 
-/// A number without its last binary digits, rounded to the nearest, to even between two.
+/// Drops the last binary digits of a number, rounding to nearest, ties to even.
 fn rounded(number: u128, digits: u32) -> u64 {
-    // Of 113 digits nothing is left, not even a half.
+    // All 113 digits are dropped, and the number is less than a half.
     if digits > QUAD_FRACTION + 1 {
         return 0;
     }

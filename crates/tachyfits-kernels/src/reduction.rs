@@ -1,9 +1,9 @@
-//! The register of reductions and of the statistics that they give.
+//! Register of reductions and their statistics.
 //!
-//! Every pass over pixels has [`Stats`], or the part of it that is needed. A reduction with another state is a file here:
-//! its statistics, its line form, its row form and the twins of both. Its line of the register makes the state a field of
-//! [`OutputState`] and of [`ReductionRows`]. A pass over several states is one function, which asks for each line and
-//! slab which states are needed; no loop over pixels is called indirectly.
+//! Every pass over pixels computes [`Stats`], or the required part of it. A reduction with another state has its own
+//! file with its statistics, its line form, its row form and the twins of both. A line in the register adds its state
+//! to [`OutputState`] and [`ReductionRows`]. A pass over several states is one function, which checks for each line and
+//! slab which states are required; no loop over pixels is called indirectly.
 
 mod definition;
 #[cfg(feature = "conformance")]
@@ -28,16 +28,16 @@ use crate::stats::Stats;
 
 macro_rules! register {
     ($($(#[$condition:meta])* $field:ident: $State:ident;)+) => {
-        /// The state of the pixels of an output. Parts that no requested statistic needs are empty.
+        /// State of the pixels of an output. Parts that no requested statistic needs are empty.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         #[non_exhaustive]
         pub struct OutputState {
-            /// The statistics that every pass has.
+            /// Statistics of every pass.
             pub stats: Stats,
             $($(#[$condition])* #[doc = concat!("See [`", stringify!($State), "`].")] pub $field: $State,)+
         }
 
-        /// The states of outputs side by side, fed by slabs of rows; without those that are not needed.
+        /// States of many outputs, fed by slabs of rows; states that are not required are empty.
         #[derive(Clone, Debug, Default, PartialEq)]
         #[non_exhaustive]
         pub struct ReductionRows {
@@ -48,18 +48,18 @@ macro_rules! register {
             )+
         }
 
-        /// Parts of a state besides count and sum, which every pass has.
+        /// Required parts of a state besides count and sum, which every pass computes.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct Needs {
-            /// The squares about the mean.
+            /// Squares about the mean.
             pub squares: bool,
-            /// The extremes and where they are.
+            /// Extremes and their positions.
             pub extremes: bool,
             $($(#[$condition])* #[doc = concat!("See [`", stringify!($State), "`].")] pub $field: bool,)+
         }
 
-        /// The definition of a statistic, and the state that it is computed from.
+        /// Definition of a statistic, with the state that it is computed from.
         #[derive(Clone, Copy)]
         enum Registered {
             Stats(&'static StatsStatistic),
@@ -101,7 +101,7 @@ macro_rules! register {
         }
 
         impl Needs {
-            /// The parts that some statistics need together.
+            /// Returns the parts that some statistics require together.
             pub fn of(statistics: &[Statistic]) -> Needs {
                 let mut needs = Needs::default();
                 for statistic in statistics {
@@ -116,7 +116,7 @@ macro_rules! register {
                 needs
             }
 
-            /// Whether it takes more than [`Stats`].
+            /// Whether states besides [`Stats`] are required.
             pub fn has_other_states(&self) -> bool {
                 let mut any = false;
                 $($(#[$condition])* { any |= self.$field; })+
@@ -125,8 +125,8 @@ macro_rules! register {
         }
 
         impl OutputState {
-            /// Adds the pixels of a line, the first of which has the index `position`, to the statistics that every pass
-            /// has, and to the other states that are needed.
+            /// Adds the pixels of a line, whose first pixel has the index `position`, to [`Stats`] and to the other
+            /// required states.
             pub fn accumulate(
                 &mut self,
                 needs: &Needs,
@@ -143,13 +143,13 @@ macro_rules! register {
                 })+
             }
 
-            /// Adds the state of later pixels.
+            /// Merges the state of later pixels.
             pub fn merge(&mut self, later: &OutputState) {
                 self.stats.merge(&later.stats);
                 $($(#[$condition])* { self.$field.merge(&later.$field); })+
             }
 
-            /// The value of a statistic; `ddof` is for [`Statistic::STD`].
+            /// Returns the value of a statistic; `ddof` applies to [`Statistic::STD`].
             #[inline]
             pub fn value(&self, statistic: Statistic, ddof: u64) -> StatisticValue {
                 match statistic.0 {
@@ -161,7 +161,7 @@ macro_rules! register {
                 }
             }
 
-            /// Twin of [`OutputState::accumulate`] where everything is needed and no integers are of 64 bits.
+            /// Twin of [`OutputState::accumulate`] with all states required, except for 64-bit integers.
             pub fn naive(bytes: &[u8], encoding: &Encoding, position: u64) -> OutputState {
                 let values = naive::decode_f64(bytes, encoding);
                 OutputState {
@@ -172,7 +172,7 @@ macro_rules! register {
         }
 
         impl ReductionRows {
-            /// The states of one slab: rows of `outputs` pixels each.
+            /// Returns the states of one slab: rows of `outputs` pixels each.
             pub fn slab(
                 needs: &Needs,
                 outputs: usize,
@@ -189,7 +189,7 @@ macro_rules! register {
                 states
             }
 
-            /// Adds the states of later rows.
+            /// Merges the states of later rows.
             pub fn merge(&mut self, later: &ReductionRows) {
                 $($(#[$condition])* {
                     let pairs = self.$field.iter_mut().zip(&later.$field);
@@ -197,7 +197,7 @@ macro_rules! register {
                 })+
             }
 
-            /// Copies the states of an output.
+            /// Copies the states of one output.
             #[inline]
             pub fn copy_to(&self, state: &mut OutputState, output: usize) {
                 $($(#[$condition])* {
@@ -207,7 +207,7 @@ macro_rules! register {
                 })+
             }
 
-            /// Twin of [`ReductionRows::slab`] where everything is needed; without outputs if there are no rows.
+            /// Twin of [`ReductionRows::slab`] with all states required; without outputs if there are no rows.
             pub fn naive(rows: &[&[u8]], encoding: &Encoding) -> ReductionRows {
                 let columns = naive::columns(rows, encoding);
                 ReductionRows {
@@ -219,13 +219,13 @@ macro_rules! register {
     };
 }
 
-// The reductions with a state of their own. A new one is a file and a line here.
+// Reductions with their own state. A new reduction needs a file and a line here.
 register! {
     shape: Shape;
     #[cfg(feature = "conformance")] mean_abs: MeanAbs;
 }
 
-/// A number that describes a set of pixels. NaN and BLANK are ignored, except by [`Statistic::NAN`], which counts them.
+/// Number that describes a set of pixels. NaN and BLANK are ignored, except by [`Statistic::NAN`], which counts them.
 ///
 /// ```
 /// use tachyfits_kernels::Statistic;
@@ -238,14 +238,14 @@ register! {
 pub struct Statistic(Registered);
 
 impl Statistic {
-    /// Every statistic, in the order in which they are shown.
+    /// All statistics, in display order.
     pub const ALL: &'static [Statistic] = &all();
 
     /// Number of defined pixels.
     pub const COUNT: Statistic = Statistic::known("count");
     /// Number of undefined pixels.
     pub const NAN: Statistic = Statistic::known("nan");
-    /// Sum; sums of integers that stand for themselves are exact.
+    /// Sum; exact for unscaled integers.
     pub const SUM: Statistic = Statistic::known("sum");
     /// Sum over count.
     pub const MEAN: Statistic = Statistic::known("mean");
@@ -253,19 +253,19 @@ impl Statistic {
     pub const RMS: Statistic = Statistic::known("rms");
     /// Standard deviation about the mean.
     pub const STD: Statistic = Statistic::known("std");
-    /// The smallest pixel.
+    /// Smallest pixel.
     pub const MIN: Statistic = Statistic::known("min");
-    /// The largest pixel.
+    /// Largest pixel.
     pub const MAX: Statistic = Statistic::known("max");
-    /// Linear index of the first smallest pixel reduced.
+    /// Linear index of the first of the smallest pixels.
     pub const MIN_POSITION: Statistic = Statistic::known("min_position");
-    /// Linear index of the first largest pixel reduced.
+    /// Linear index of the first of the largest pixels.
     pub const MAX_POSITION: Statistic = Statistic::known("max_position");
 
-    /// The statistic of a name in the register, for constants of any crate.
+    /// Returns the statistic with a name of the register, for constants of any crate.
     ///
     /// # Panics
-    /// The register has no such name; in a constant this is an error of compilation.
+    /// If the register lacks the name; in a constant this is a compile-time error.
     pub const fn known(name: &str) -> Statistic {
         let mut place = 0;
         while place < NUMBER {
@@ -277,27 +277,27 @@ impl Statistic {
         panic!("no statistic has this name")
     }
 
-    /// Its name.
+    /// Returns the name.
     pub const fn name(self) -> &'static str {
         with_definition!(self, definition => definition.name)
     }
 
-    /// Its definition, in one line.
+    /// Returns the definition, in one line.
     pub fn meaning(self) -> &'static str {
         with_definition!(self, definition => definition.meaning)
     }
 
-    /// Its unit.
+    /// Returns the unit.
     pub fn unit(self) -> StatisticUnit {
         with_definition!(self, definition => definition.unit)
     }
 
-    /// Whether it is a count or a position.
+    /// Whether this is a count or a position.
     pub fn is_integer(self) -> bool {
         with_definition!(self, definition => matches!(definition.finish, Finish::Integer(_)))
     }
 
-    /// Whether it is one of those that are shown together unless others are requested.
+    /// Whether this statistic is shown by default.
     pub fn is_standard(self) -> bool {
         matches!(self.0, Registered::Stats(StatsStatistic { is_standard: true, .. }))
     }
@@ -341,15 +341,15 @@ impl FromStr for Statistic {
     }
 }
 
-/// A name that no statistic has.
+/// Error for an unknown name of a statistic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownStatistic {
-    /// The name.
+    /// Unknown name.
     pub name: String,
 }
 
 impl UnknownStatistic {
-    /// The names that statistics have.
+    /// Returns the known names of statistics.
     pub fn expected(&self) -> String {
         let names: Vec<_> = Statistic::ALL.iter().map(|statistic| statistic.name()).collect();
         format!("one of {}", names.join(", "))

@@ -1,45 +1,45 @@
-//! RICE_1 of sixteen tiles at a time, one in each lane of a vector. Decoding one tile is a chain of steps that each wait
-//! for the one before; sixteen chains keep the processor busy.
+//! RICE_1 decoding of sixteen tiles at a time, one per lane of a vector. Each step of decoding a tile waits for the
+//! step before; sixteen tiles keep the processor busy.
 //!
-//! All lanes are at the same pixel of their tiles, so that blocks begin together. A tile may be shorter than the others if
-//! it ends with a block; its lane has nothing to do from there on. A lane whose stream is damaged is left to a decoder that
-//! says what is wrong.
+//! All lanes are at the same pixel of their tiles, so that blocks begin together. A tile may be shorter than the others
+//! if it ends with a block; its lane is idle afterwards. Lanes with a damaged stream are left to a decoder that reports
+//! the error.
 
 use crate::isa::{self, Kernel, Tier};
 use crate::source::ByteOrder;
 
-/// Tiles that are decoded at a time.
+/// Tiles decoded at a time.
 pub const RICE_LANES: usize = 16;
 
-/// Pixels between two fillings of the buffers, which hold 56 bits or more, for few low bits and for many.
+/// Pixels between two refills of the buffers, which contain at least 56 bits: for few low bits, and for many.
 const FEW: usize = 4;
 const MANY: usize = 2;
 
-/// Low bits up to which [`FEW`] differences usually fit.
+/// Maximum number of low bits for which [`FEW`] differences usually fit.
 const FEW_LOW_BITS: u32 = 8;
-/// The same of [`MANY`].
+/// Maximum number of low bits for which [`MANY`] differences usually fit.
 const MANY_LOW_BITS: u32 = 20;
 
-/// Pixels whose lanes are collected before each tile gets its own.
+/// Pixels collected for all lanes before they are copied to the tiles.
 const PART: usize = 32;
 
-/// Bytes for the lanes of ended tiles.
+/// Input for the lanes of ended tiles.
 static NOTHING: [u8; 8] = [0; 8];
 
 /// Lanes of the widest vector of 64-bit words.
 const HALF: usize = 8;
 
-/// A number of the stream, as wide as a pixel.
+/// Number of the stream, as wide as a pixel.
 pub trait RicePixel: Copy {
-    /// Its bits.
+    /// Bits of a pixel.
     const BITS: u32;
-    /// Bits of the code that a block begins with.
+    /// Bits of the code at the start of a block.
     const CODE_BITS: u32;
-    /// The number of low bits that stands for plain differences.
+    /// Number of low bits that indicates plain differences.
     const PLAIN: u32;
-    /// The pixel of these lowest bits.
+    /// Returns the pixel with these lowest bits.
     fn of(bits: u32) -> Self;
-    /// The pixel with its bytes in reverse.
+    /// Returns the pixel with its bytes reversed.
     fn turned(self) -> Self;
 }
 
@@ -64,17 +64,17 @@ macro_rules! pixels {
 }
 pixels! { u8, 3, 6; i16, 4, 14; i32, 5, 25; }
 
-/// Whether lanes are faster than one tile after the other.
+/// Whether decoding in lanes is faster than decoding tile after tile.
 #[must_use]
 pub fn has_rice_lanes(tier: Tier) -> bool {
     tier.shifts_lanes()
 }
 
-/// Decodes sixteen tiles in blocks of `block` pixels, whose bytes get an order; gives the lanes, as bits, whose tiles are not
-/// decoded. Tiles that are shorter than the longest have whole blocks; those without pixels need no stream.
+/// Decodes sixteen tiles in blocks of `block` pixels, to the byte order `order`. Returns a bit mask of the lanes that
+/// failed. Tiles shorter than the longest must consist of whole blocks; empty tiles need no stream.
 ///
 /// # Panics
-/// If another tile than the longest ends within a block, or a block has no pixels.
+/// If a tile other than the longest ends within a block, or `block` is 0.
 ///
 /// ```
 /// use tachyfits_kernels::{ByteOrder, RICE_LANES, Tier, decode_rice_lanes};
@@ -119,7 +119,7 @@ impl<P: RicePixel, const TURNED: bool> Kernel for RiceKernel<'_, '_, P, TURNED> 
             lanes.last[lane] = lanes.take(lane, P::BITS).into();
         }
         let mut part = [[0u32; RICE_LANES]; PART];
-        // Where the shortest tile ends that has not ended.
+        // End of the shortest tile that has not ended yet.
         let (mut at, mut next_end) = (0, 0);
         while at < self.longest {
             if at == next_end {
@@ -157,25 +157,25 @@ impl<P: RicePixel, const TURNED: bool> Kernel for RiceKernel<'_, '_, P, TURNED> 
     }
 }
 
-/// The state of sixteen decoders.
+/// State of sixteen decoders.
 struct Lanes<'a> {
     streams: [&'a [u8]; RICE_LANES],
-    /// The next byte of each stream.
+    /// Next byte of each stream.
     at: [usize; RICE_LANES],
-    /// The next bits, from the highest; those below `count` may be set too.
+    /// Next bits, from the highest; bits below `count` may be set too.
     buffer: [u64; RICE_LANES],
     count: [u64; RICE_LANES],
-    /// The last pixel.
+    /// Previous pixel.
     last: [u64; RICE_LANES],
     /// Low bits of the block.
     low: [u64; RICE_LANES],
-    /// All bits are set where the block has differences in unary and low bits.
+    /// All bits are set if the block has differences in unary and low bits.
     coded: [u64; RICE_LANES],
-    /// All bits are set where the block has plain differences.
+    /// All bits are set if the block has plain differences.
     plain: [u64; RICE_LANES],
     /// Bits of a plain difference.
     plain_bits: u64,
-    /// The most low bits of a lane.
+    /// Maximum number of low bits of all lanes.
     most_low: u32,
     /// Lanes whose streams are damaged.
     failed: u16,
@@ -220,7 +220,7 @@ impl<'a> Lanes<'a> {
         self.count[lane] -= bits;
     }
 
-    /// The next bits of a lane, 1 to 32.
+    /// Takes the next bits of a lane, 1 to 32.
     #[inline(always)]
     fn take(&mut self, lane: usize, bits: u32) -> u32 {
         self.refill(lane);
@@ -229,13 +229,13 @@ impl<'a> Lanes<'a> {
         value
     }
 
-    /// Reads the codes that blocks begin with.
+    /// Reads the codes at the start of blocks.
     #[inline(always)]
     fn begin_block<P: RicePixel>(&mut self) {
         self.most_low = 0;
         self.plain_bits = P::BITS.into();
         for lane in 0..RICE_LANES {
-            // Every block of a lane that has ended is one without differences.
+            // Blocks of an ended lane have no differences.
             let is_ended = self.ended >> lane & 1 == 1;
             let code = if is_ended { 0 } else { self.take(lane, P::CODE_BITS) };
             let low = code.wrapping_sub(1);
@@ -319,7 +319,7 @@ impl<'a> Lanes<'a> {
         self.decode_slowly(out, &buffer, &last, &used);
     }
 
-    /// Takes over the lanes whose differences were in the buffer, and decodes the others again.
+    /// Keeps the lanes whose differences were in the buffer, and decodes the others again.
     #[cold]
     fn decode_slowly<const GROUP: usize>(
         &mut self,
@@ -344,7 +344,7 @@ impl<'a> Lanes<'a> {
         }
     }
 
-    /// The next difference of a lane, of any length.
+    /// Reads the next difference of a lane, of any length.
     fn difference(&mut self, lane: usize) -> u64 {
         if self.plain[lane] != 0 {
             return self.take(lane, self.plain_bits as u32).into();
@@ -370,7 +370,7 @@ impl<'a> Lanes<'a> {
         zeros << low | field
     }
 
-    /// Ends the tile of a lane, whose stream must not have been read beyond its end.
+    /// Ends the tile of a lane. Reading beyond the end of its stream is a failure.
     fn end(&mut self, lane: usize, pixels: usize) {
         let read = self.at[lane] * 8 - self.count[lane] as usize;
         let bit = 1 << lane;
@@ -378,12 +378,12 @@ impl<'a> Lanes<'a> {
             self.failed |= bit;
         }
         self.ended |= bit;
-        // A full buffer, and bytes to fill it from.
+        // A full buffer, and input to refill it.
         (self.streams[lane], self.at[lane], self.count[lane]) = (&NOTHING, 0, 56);
     }
 }
 
-/// The bytes from `at` on of a stream that has fewer than eight more, and zeros after its end.
+/// Returns the last bytes of a stream from `at`, fewer than eight, padded with zeros.
 #[cold]
 fn last_bytes(stream: &[u8], at: usize) -> [u8; 8] {
     let rest = stream.get(at..).unwrap_or_default();

@@ -1,7 +1,8 @@
-//! Reductions across rows: many outputs side by side, each fed one pixel per row (the image of a channel range, say).
+//! Reductions across rows: many outputs, each of which has one pixel per row (for example the image of a channel
+//! range).
 //!
-//! A state holds one array per quantity, indexed by output. Rows come in slabs and are added in order, so the bits of an
-//! output depend on the order of rows alone.
+//! A state has one array per quantity, indexed by output. Rows come in slabs and are added in order, so the bits of an
+//! output depend only on the order of rows.
 
 mod common_rows;
 pub(crate) mod extrema_rows;

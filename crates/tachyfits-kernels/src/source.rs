@@ -1,7 +1,7 @@
-//! The encoding of the bytes of an array, and the sources that yield them as sixteen f64 at a time.
+//! The encoding of an array's bytes, and the sources that yield them as sixteen f64 at a time.
 //!
-//! There are two sources per pixel type: plain, and scaled with BSCALE, BZERO and BLANK. Both give NaN for an undefined
-//! pixel, so that a reduction needs one rule for both NaN and BLANK.
+//! There are two sources per pixel type: plain, and scaled with BSCALE, BZERO and BLANK. Both yield NaN for an
+//! undefined pixel, so a reduction needs only one rule for NaN and BLANK.
 
 use crate::LANES;
 use crate::byte_order::{BigEndian, Native, Order};
@@ -10,54 +10,54 @@ use crate::exact;
 use crate::pixel::{Pixel, PixelType, with_source_pixel};
 use std::marker::PhantomData;
 
-/// Pixels of up to 16 bits that are taken at a time as integers: 64 bytes.
+/// Pixels of up to 16 bits processed at a time as integers: 64 bytes.
 pub(crate) const SHORTS: usize = 2 * LANES;
 
-/// Order of the bytes within a pixel. FITS is always big-endian; native serves arrays that are in memory already.
+/// Byte order of a pixel. FITS is always big-endian; native order is for arrays in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ByteOrder {
     /// Most significant byte first, as in every FITS file.
     BigEndian,
-    /// The machine's own: arrays in memory. They are of signed integers, bytes or floats, and never scaled.
+    /// The machine's own order, for arrays in memory: signed integers, bytes or floats, never scaled.
     Native,
 }
 
 impl ByteOrder {
-    /// Whether numbers in this order are those of the machine.
+    /// Whether this is the machine's byte order.
     pub(crate) fn is_native(self) -> bool {
         self == ByteOrder::Native || cfg!(target_endian = "big")
     }
 }
 
-/// The encoding of a pixel.
+/// Encoding of a pixel.
 ///
-/// The physical value is `zero + scale * pixel`, computed in f64 (Standard 4.0, section 4.4.2.5), and NaN where the
-/// stored integer equals `blank`.
+/// The physical value is `zero + scale * pixel`, computed in f64 (Standard 4.0, section 4.4.2.5), and NaN if the stored
+/// integer equals `blank`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Encoding {
-    /// Type of a pixel, the unsigned conventions resolved.
+    /// Type of a pixel, after the unsigned conventions.
     pub pixel: PixelType,
-    /// Its byte order.
+    /// Byte order of a pixel.
     pub order: ByteOrder,
-    /// BSCALE and BZERO, where they are more than a sign-bit flip.
+    /// BSCALE and BZERO, if they are more than a sign-bit flip.
     pub scaling: Option<(f64, f64)>,
     /// BLANK as the stored value; ignored for floats.
     pub blank: Option<i64>,
 }
 
 impl Encoding {
-    /// Big-endian pixels that stand for themselves.
+    /// Returns the encoding of unscaled big-endian pixels.
     pub fn plain(pixel: PixelType) -> Encoding {
         Encoding { pixel, order: ByteOrder::BigEndian, scaling: None, blank: None }
     }
 
-    /// Bytes of one pixel.
+    /// Returns the bytes of one pixel.
     pub fn pixel_bytes(&self) -> usize {
         self.pixel.bytes()
     }
 
-    /// The same pixels in another unit, in which f64 has their sums and squares; `None` of pixels whose squares it always
-    /// has, and of native ones, which are never scaled.
+    /// Returns the encoding of the same pixels in another unit, in which f64 can represent their sums and squares.
+    /// `None` if f64 can always represent the squares, and for native pixels, which are never scaled.
     #[must_use]
     pub fn in_unit(&self, unit: Unit) -> Option<Encoding> {
         let may_need_it = self.pixel == PixelType::F64 || self.scaling.is_some();
@@ -67,30 +67,29 @@ impl Encoding {
         (may_need_it && is_big_endian).then_some(Encoding { scaling, ..*self })
     }
 
-    /// Whether sums of pixels are exact in f64, however they are added: small integers that stand for themselves.
+    /// Whether sums of pixels are exact in f64 in any order: small, unscaled integers.
     pub(crate) fn adds_exactly(&self) -> bool {
         self.scaling.is_none() && !self.pixel.is_float() && self.pixel_bytes() <= 4
     }
 
-    /// Whether pixels are scaled (an unsigned convention counts), or have a BLANK.
+    /// Whether pixels are scaled (including the unsigned conventions), or have a BLANK.
     pub(crate) fn is_scaled(&self) -> bool {
-        // A float has no BLANK: NaN says undefined, and a pixel that nothing scales keeps its -0.0.
+        // Floats have no BLANK: NaN means undefined, and unscaled pixels keep -0.0.
         let has_blank = self.blank.is_some() && !self.pixel.is_float();
         self.scaling.is_some() || has_blank || self.pixel.in_f64().1 != 0.0
     }
 
-    /// Whether there is a source for it: native pixels are of signed integers, bytes or floats, and never scaled.
+    /// Whether a source exists for this encoding: native pixels are signed integers, bytes or floats, and never scaled.
     pub fn is_supported(&self) -> bool {
         let stands_for_itself = self.pixel.in_f64() == (self.pixel, 0.0);
         let scaled = self.scaling.is_some() || self.blank.is_some();
         self.order == ByteOrder::BigEndian || (stands_for_itself && !scaled)
     }
 
-    /// Hands the source for this encoding to `visitor`: the one place where run-time types become compile-time ones.
+    /// Calls `visitor` with the source of this encoding: the only place where run-time types become compile-time types.
     ///
-    /// Every kernel is compiled once for each source that is named here, and that is most of a build. So types of which
-    /// f64 holds every value share the source of their stored type, and native pixels, which are arrays in memory
-    /// already, are never scaled.
+    /// Every kernel is compiled once per source named here, which is most of the build time. So types that fit in f64
+    /// share the source of their stored type, and native pixels are never scaled.
     ///
     /// # Panics
     /// Unless the encoding is supported.
@@ -111,20 +110,20 @@ pub(crate) trait Visitor {
     fn visit<S: Source>(self, source: S) -> Self::Output;
 }
 
-/// Pixels decoded to f64, NaN where undefined.
+/// Source of pixels decoded to f64, NaN where undefined.
 pub trait Source: Copy {
     /// Bytes of one pixel.
     const BYTES: usize;
     /// Bytes of [`LANES`] pixels.
     const CHUNK: usize = Self::BYTES * LANES;
-    /// Decodes exactly [`LANES`] pixels: for loops that keep lanes.
+    /// Decodes exactly [`LANES`] pixels, for loops that keep lanes.
     fn lanes(&self, chunk: &[u8]) -> [f64; LANES];
-    /// Decodes as many pixels as `out` holds: for loops over elements.
+    /// Decodes as many pixels as `out` holds, for loops over elements.
     fn values(&self, bytes: &[u8], out: &mut [f64]);
-    /// The same, rounded to f32: from the pixel itself where nothing scales, else once from the f64 value.
+    /// Decodes pixels to f32: from the pixel itself without scaling, otherwise rounded once from the f64 value.
     fn values_f32(&self, bytes: &[u8], out: &mut [f32]);
 
-    /// The sum of a leaf, where its pixels add up exactly in any order; all of them are defined then.
+    /// Returns the sum of a leaf if its pixels add up exactly in any order; all of them are defined then.
     #[inline(always)]
     fn exact_sum(&self, bytes: &[u8]) -> Option<f64> {
         let _ = bytes;
@@ -134,30 +133,30 @@ pub trait Source: Copy {
     /// Whether stored pixels are integers of up to 16 bits.
     const IS_SHORT: bool = false;
 
-    /// The stored values of twice [`LANES`] pixels, where they are that small.
+    /// Returns the stored values of twice [`LANES`] pixels, if `IS_SHORT`.
     #[inline(always)]
     fn shorts(&self, chunk: &[u8]) -> [i16; SHORTS] {
         let _ = chunk;
         [0; SHORTS]
     }
 
-    /// Whether pixels are f32 that stand for themselves.
+    /// Whether pixels are unscaled f32.
     const IS_SINGLE: bool = false;
 
-    /// [`LANES`] such pixels.
+    /// Returns [`LANES`] pixels, if `IS_SINGLE`.
     #[inline(always)]
     fn singles(&self, chunk: &[u8]) -> [f32; LANES] {
         let _ = chunk;
         [0.0; LANES]
     }
 
-    /// The stored value that is undefined, if there is one that a pixel can have.
+    /// Returns the stored value of undefined pixels, if the type can represent it.
     #[inline(always)]
     fn short_blank(&self) -> Option<i16> {
         None
     }
 
-    /// Decodes the last pixels of an array, fewer than [`LANES`]; lanes beyond them are NaN.
+    /// Decodes the last pixels of an array, fewer than [`LANES`]; the remaining lanes are NaN.
     #[inline(always)]
     fn tail(&self, bytes: &[u8]) -> [f64; LANES] {
         let mut padded = [0u8; 8 * LANES];
@@ -170,7 +169,7 @@ pub trait Source: Copy {
     }
 }
 
-/// The pixels of two chunks, as integers of 16 bits.
+/// Reads the pixels of two chunks as 16-bit integers.
 #[inline(always)]
 fn shorts<P: Pixel, O: Order>(chunk: &[u8]) -> [i16; SHORTS] {
     let mut found = [0; SHORTS];
@@ -245,14 +244,14 @@ pub(crate) struct Scaled<P> {
     zero: f64,
     blank: P,
     has_blank: bool,
-    /// Whether there is a scaling; without, f32 is rounded from the pixel itself.
+    /// Whether there is a scaling; without it, f32 is rounded from the pixel itself.
     scales: bool,
 }
 
 impl<P: Pixel> Scaled<P> {
     pub(crate) fn new(encoding: &Encoding, flip: f64) -> Self {
         let blank = encoding.blank.and_then(P::from_stored);
-        // Without scaling, `0 + 1 * x` gives x back bit for bit: what comes here then is an integer, which has no -0.0.
+        // Without scaling, `0 + 1 * x` returns x bit for bit: x is an integer here, which has no -0.0.
         let (scale, zero) = encoding.scaling.unwrap_or((1.0, 0.0));
         Scaled {
             flip,
@@ -269,7 +268,7 @@ impl<P: Pixel> Scaled<P> {
         if self.is_blank(pixel) { f64::NAN } else { self.physical(pixel) }
     }
 
-    /// The value of a pixel that is not blank.
+    /// Returns the value of a pixel that is not blank.
     #[inline(always)]
     pub(crate) fn physical(&self, pixel: P) -> f64 {
         self.zero + self.scale * (pixel.to_f64() + self.flip)
@@ -322,7 +321,7 @@ impl<P: Pixel> Source for Scaled<P> {
                 out[at] = self.value(pixel) as f32;
             }
         } else {
-            // Through f64 a 64-bit integer would be rounded twice.
+            // A 64-bit integer would be rounded twice on the way through f64.
             for at in 0..out.len() {
                 let pixel = P::read_big_endian(&bytes[at * P::BYTES..(at + 1) * P::BYTES]);
                 out[at] = if self.is_blank(pixel) { f32::NAN } else { pixel.to_f32() };

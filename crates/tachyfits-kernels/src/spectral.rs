@@ -1,5 +1,5 @@
-//! Sums weighted with powers of a coordinate, along one line of pixels: what a spectral moment is made of where the
-//! spectral axis is the fastest. [`crate::SpectralRows`] does the same for many outputs side by side.
+//! Sums weighted with powers of a coordinate, along one line of pixels: for spectral moments if the spectral axis
+//! varies fastest. [`crate::SpectralRows`] computes the same for many neighbouring outputs.
 
 #![expect(
     clippy::needless_range_loop,
@@ -11,7 +11,7 @@ use crate::fold::add_lanes;
 use crate::isa::{self, Kernel, Tier};
 use crate::source::{Encoding, Source, Visitor};
 
-/// Pixels that are decoded at a time.
+/// Pixels decoded at a time.
 const DECODED: usize = 256;
 
 /// Mergeable state of the weighted sums.
@@ -25,14 +25,14 @@ const DECODED: usize = 256;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpectralSum {
-    /// Defined pixels.
+    /// Number of defined pixels.
     pub count: u64,
     /// Sums of pixel times the coordinate to the power of 0, 1 and 2.
     pub sums: [f64; 3],
 }
 
 impl SpectralSum {
-    /// Adds pixels and the coordinate of each; `coordinates` are at least as many as pixels.
+    /// Adds pixels with their coordinates; `coordinates` is at least as long as the pixels.
     pub fn accumulate(
         &mut self,
         bytes: &[u8],
@@ -47,7 +47,7 @@ impl SpectralSum {
         }
     }
 
-    /// Adds the state of later pixels.
+    /// Merges the state of later pixels.
     pub fn merge(&mut self, later: &SpectralSum) {
         self.count += later.count;
         for (sum, later) in self.sums.iter_mut().zip(&later.sums) {
@@ -63,7 +63,7 @@ pub(crate) struct SpectralLanes {
 }
 
 impl SpectralLanes {
-    /// Adds the terms of up to sixteen pixels; a lane without a pixel is NaN.
+    /// Adds the terms of up to sixteen pixels; lanes without a pixel are NaN.
     #[inline(always)]
     fn step(&mut self, x: &[f64; LANES], u: &[f64; LANES]) {
         for lane in 0..LANES {

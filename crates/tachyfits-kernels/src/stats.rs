@@ -1,10 +1,10 @@
 //! Full statistics in one read of the bytes: count, NaN, sum, mean, second moment, minimum and maximum with positions.
 //!
-//! A leaf is passed over twice: once for sum and extremes, which leaves it decoded in the first-level cache, and from
-//! there once for the squares about the leaf's own mean. Moments of integers of up to 16 bits are exact instead, and scaled
-//! once for all pixels of a call. Leaves are merged by Chan, Golub and LeVeque's formula (1983). The centre of a state is
-//! carried as high + low parts, because the difference of two centres must be good to the spread of the data, not to
-//! its offset.
+//! A leaf is processed in two passes: the first computes sum and extremes and leaves the decoded values in the
+//! first-level cache; the second computes the squares about the leaf's own mean. Moments of integers of up to 16 bits
+//! are exact instead, and scaled once for all pixels of a call. Leaves are merged by the formula of Chan, Golub and
+//! LeVeque (1983). The centre of a state has a high and a low part, because the difference of two centres must be
+//! accurate relative to the spread of the data, not to its offset.
 
 #![expect(
     clippy::needless_range_loop,
@@ -25,16 +25,16 @@ use crate::sum::{AllLanes, DefinedLanes, Holes, LaneSums, large_sum};
 use crate::total::{Total, in_unit};
 use crate::{LANES, LEAF_PIXELS};
 
-/// A minimum or maximum and the index of the first pixel that has it.
+/// Minimum or maximum, with the index of its first pixel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Extremum {
     /// The value.
     pub value: f64,
-    /// Index of the pixel, in the numbering that the caller accumulates with.
+    /// Index of the pixel, in the caller's numbering.
     pub position: u64,
 }
 
-/// Mergeable state of the full statistics. NaN and BLANK are counted and otherwise ignored.
+/// Mergeable state of the full statistics. NaN and BLANK are only counted.
 ///
 /// ```
 /// use tachyfits_kernels::{Encoding, PixelType, Stats, Tier};
@@ -48,31 +48,32 @@ pub struct Extremum {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stats {
-    /// Pixels that are defined.
+    /// Number of defined pixels.
     pub count: u64,
-    /// Pixels that are NaN or BLANK.
+    /// Number of pixels that are NaN or BLANK.
     pub nan: u64,
-    /// Sum of the defined ones, the same bits as [`crate::Sum`] gives.
+    /// Sum of the defined pixels, with the same bits as [`crate::Sum`].
     pub sum: Total,
-    /// The common value of the defined pixels.
+    /// Common value of the defined pixels.
     pub common: Common,
-    /// Point that the squares are taken about: the mean, to more than f64's precision.
+    /// Centre of the squares: the mean, to more than f64's precision.
     pub center: Compensated,
     /// Sum of squared differences from the centre.
     pub squares: Compensated,
-    /// Unit of the centre; the squares have its square. It is not 1 if f64 does not have the squares of the pixels.
+    /// Unit of the centre; the squares have its square. It differs from 1 if f64 cannot represent the squares of the
+    /// pixels.
     pub unit: Unit,
-    /// The smallest defined value; `None` if no pixel is defined.
+    /// Smallest defined value; `None` if no pixel is defined.
     pub min: Option<Extremum>,
-    /// The largest.
+    /// Largest defined value.
     pub max: Option<Extremum>,
 }
 
-/// Pixels checked to guess whether the first leaf has undefined ones.
+/// Pixels checked to guess whether the first leaf has undefined pixels.
 const PEEKED: usize = 64;
 
 impl Stats {
-    /// Adds the pixels of `bytes`, the first of which has the index `position`.
+    /// Adds the pixels of `bytes`, the first with the index `position`.
     pub fn accumulate(&mut self, bytes: &[u8], encoding: &Encoding, tier: Tier, position: u64) {
         if let Some(moments) = IntegerMoments::of(bytes, encoding, tier) {
             self.add_integers(&moments, bytes, encoding, tier, position);
@@ -86,7 +87,7 @@ impl Stats {
             holes = Holes { expected: peeked.iter().any(|x| x.is_nan()) };
         }
         let (leaf, line) = (pixels.min(LEAF_PIXELS), 64 / size_of::<f64>());
-        // Vectors that reach over the end of a cache line cost two accesses.
+        // Vectors that cross the end of a cache line cost two accesses.
         let mut decoded = vec![0.0; leaf + line];
         let aligned = decoded.as_ptr().align_offset(64).min(line);
         let decoded = &mut decoded[aligned..aligned + leaf];
@@ -100,7 +101,7 @@ impl Stats {
         }
     }
 
-    /// Merges one leaf. Its extremes are looked for only when they improve.
+    /// Merges one leaf. Positions of its extremes are searched only if they improve the state.
     fn add_leaf(&mut self, leaf: &StatsLeaf, mut pixels: LeafPixels<'_>, position: u64) {
         let mut state = Stats {
             count: leaf.count,
@@ -130,7 +131,7 @@ impl Stats {
         self.merge(&state);
     }
 
-    /// Merges exact moments. The extremes are looked for only when they improve.
+    /// Merges exact moments. Positions of the extremes are searched only if they improve the state.
     fn add_integers(
         &mut self,
         moments: &IntegerMoments,
@@ -175,7 +176,7 @@ impl Stats {
         self.merge(&state);
     }
 
-    /// Adds the state of pixels that come later. The order of merging is part of the result's last bits.
+    /// Merges the state of later pixels. The order of merging affects the last bits of the result.
     pub fn merge(&mut self, later: &Stats) {
         if later.count > 0 {
             self.merge_moments(later);
@@ -203,11 +204,11 @@ impl Stats {
         }
     }
 
-    /// Merges moments of two units, or those of unit 1 whose merged ones are not finite.
+    /// Merges moments of different units, or moments in unit 1 whose merged values are not finite.
     #[cold]
     fn merge_in_common_unit(&mut self, later: &Stats, merged: CentralMoments) {
         let unit = match (self.unit, later.unit) {
-            // Zeros are zeros in any unit.
+            // Zeros are the same in any unit.
             (Unit::Small, Unit::One) if later.moments().are_zero() => Unit::Small,
             (Unit::One, Unit::Small) if self.moments().are_zero() => Unit::Small,
             (Unit::Small, Unit::One) | (Unit::One, Unit::Small) => Unit::One,
@@ -239,17 +240,17 @@ impl Stats {
         }
     }
 
-    /// Sum of the defined pixels; NaN without any: nothing has no sum, as it has no mean.
+    /// Returns the sum of the defined pixels; NaN without defined pixels.
     pub fn total(&self) -> f64 {
         if self.count == 0 { f64::NAN } else { self.sum.value() }
     }
 
-    /// Sum over count, rounded once; the pixels' value where all have the same; NaN without pixels.
+    /// Returns sum over count, rounded once; the common value if all pixels are equal; NaN without pixels.
     pub fn mean(&self) -> f64 {
         self.common.mean_or(self.sum.mean(self.count))
     }
 
-    /// Square root of the mean square, about zero; NaN without pixels, infinite with an infinite one.
+    /// Returns the root mean square about zero; NaN without pixels, infinite if a pixel is infinite.
     pub fn rms(&self) -> f64 {
         if self.count == 0 {
             return f64::NAN;
@@ -259,12 +260,12 @@ impl Stats {
         }
         let (variance, mean) = (self.variance(self.count), self.center.value());
         let square = variance + mean * mean;
-        // f64 has no room for squares of values above 1e154, and no digits for those below 1e-154.
+        // Squares of values above 1e154 overflow f64, and those below 1e-154 lose digits.
         let rms = if square.is_normal() { square.sqrt() } else { variance.sqrt().hypot(mean) };
         rms * self.unit.value()
     }
 
-    /// Standard deviation about the mean with `count - ddof` in the denominator; NaN when that is not positive.
+    /// Returns the standard deviation about the mean with the denominator `count - ddof`; NaN if that is not positive.
     pub fn std(&self, ddof: u64) -> f64 {
         if self.count <= ddof {
             return f64::NAN;
@@ -272,7 +273,8 @@ impl Stats {
         self.variance(self.count - ddof).sqrt() * self.unit.value()
     }
 
-    /// Squares over a count, in their unit. Rounding may leave a sum of squares of equal pixels a hair below zero; NaN stays NaN.
+    /// Returns the squares over a count, in their unit. Rounding may leave a slightly negative sum of squares for equal
+    /// pixels, which becomes 0; NaN stays NaN.
     fn variance(&self, count: u64) -> f64 {
         let squares = self.squares.value();
         (if squares < 0.0 { 0.0 } else { squares }) / count as f64
@@ -306,7 +308,7 @@ impl CentralMoments {
     }
 }
 
-/// The earlier one unless the later one is strictly better.
+/// Returns the earlier extremum unless the later one is strictly better.
 fn better(
     earlier: Option<Extremum>,
     later: Option<Extremum>,
@@ -318,15 +320,15 @@ fn better(
     }
 }
 
-/// The index of the first number that equals a value.
+/// Returns the index of the first number that equals a value.
 fn index_of(value: f64, values: &[f64], tier: Tier) -> Option<usize> {
     let (chunks, _) = values.as_chunks::<LANES>();
     let before = isa::dispatch(tier, LocateKernel { chunks, value }) * LANES;
     values[before..].iter().position(|&x| x == value).map(|index| before + index)
 }
 
-/// The pixels of a leaf as bytes and, unless they are as wide as f64, decoded by the first pass. Bytes and values of
-/// wide pixels together would not fit the first-level cache; those are decoded again.
+/// Pixels of a leaf as bytes and, unless they are as wide as f64, as values decoded by the first pass. Bytes and values
+/// of wide pixels together would exceed the first-level cache, so these pixels are decoded again.
 struct LeafPixels<'a> {
     bytes: &'a [u8],
     encoding: &'a Encoding,
@@ -356,7 +358,7 @@ impl LeafPixels<'_> {
         }
     }
 
-    /// The moments in a unit; `None` where they are not finite either, because pixels are infinite.
+    /// Returns the moments in a unit; `None` if they are not finite either, because pixels are infinite.
     #[cold]
     fn moments_in(&self, unit: Unit) -> Option<CentralMoments> {
         let bytes = in_unit(self.bytes, self.encoding, self.tier, unit);
@@ -368,8 +370,8 @@ impl LeafPixels<'_> {
         moments.is_finite().then_some(moments)
     }
 
-    /// The first pixel that equals a value, the pixels beginning at index `position`. The value is the pixel's own:
-    /// lanes do not remember which of 0.0 and -0.0, which are equal, came first.
+    /// Returns the first pixel that equals a value; pixels begin at index `position`. Reads the value from the pixel,
+    /// because lanes do not distinguish the equal numbers 0.0 and -0.0.
     fn first_that_equals(&mut self, value: f64, position: u64) -> Extremum {
         if !self.keeps_values() {
             decode_f64(self.bytes, self.encoding, self.tier, self.values);
@@ -393,7 +395,7 @@ struct StatsLeaf {
 impl StatsLeaf {
     fn moments(&self) -> CentralMoments {
         let n = self.count as f64;
-        // The corrected two-pass formula: what the rounded mean is off by is taken out again.
+        // Corrected two-pass formula: it removes the rounding error of the mean.
         let squares = self.squares - self.differences * self.differences / n;
         CentralMoments {
             count: self.count,
@@ -402,7 +404,7 @@ impl StatsLeaf {
         }
     }
 
-    /// Whether f64 has no digits for the squares of any pixel that is not 0.
+    /// Whether the squares of all nonzero pixels lose digits in f64.
     fn is_small(&self) -> bool {
         let magnitude = self.max.max(-self.min);
         magnitude > 0.0 && magnitude < SMALL_PIXEL
@@ -433,7 +435,7 @@ impl StatsLeaf {
     }
 }
 
-/// Sums of either kind, and the extremes, for which NaN never wins.
+/// Sums, and the extremes, which ignore NaN.
 #[derive(Clone, Copy)]
 pub(crate) struct FirstPass<A> {
     sums: A,
@@ -479,7 +481,7 @@ impl<A: Accumulator> Accumulator for FirstPass<A> {
     }
 }
 
-/// The first pass over a leaf whose values are kept.
+/// First pass over a leaf that stores the decoded values.
 struct Decode<'a, A> {
     bytes: &'a [u8],
     tier: Tier,
@@ -505,7 +507,7 @@ impl<A: LaneSums> Visitor for Decode<'_, A> {
     }
 }
 
-/// The loop over whole chunks.
+/// Kernel that loops over whole chunks.
 pub(crate) struct DecodeKernel<'a, S, A> {
     bytes: &'a [u8],
     source: S,
@@ -535,7 +537,7 @@ impl<S: Source, A: LaneSums> Kernel for DecodeKernel<'_, S, A> {
     }
 }
 
-/// The first pass over numbers of f32: the extremes are found in f32, of which a vector holds twice as many.
+/// First pass over f32: extremes are computed in f32, with twice as many numbers per vector.
 pub(crate) struct SingleKernel<'a, S, A> {
     bytes: &'a [u8],
     source: S,
@@ -614,13 +616,13 @@ impl SingleLanes {
     #[inline(always)]
     fn add_defined(&mut self, x: &[f64; LANES]) {
         for lane in 0..LANES {
-            // The sum is never -0.0, to which 0.0 would make a difference.
+            // The sum is never -0.0, so adding 0.0 does not change it.
             self.sum[lane] += if x[lane].is_nan() { 0.0 } else { x[lane] };
         }
     }
 }
 
-/// Where the code of the pass over big-endian f32 begins that asks each if it is defined.
+/// Returns the address of the pass over big-endian f32 that checks each pixel for NaN.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn single_address(tier: Tier) -> Option<usize> {
     struct Address(Tier);
@@ -642,7 +644,7 @@ fn widen(x: &[f32; LANES]) -> [f64; LANES] {
     wide
 }
 
-/// Differences from the mean of the first pass, and their squares, where every pixel is defined.
+/// Differences from the mean of the first pass, and their squares, if every pixel is defined.
 #[derive(Clone, Copy)]
 pub(crate) struct SecondPass {
     mean: f64,
@@ -674,7 +676,7 @@ impl Accumulator for SecondPass {
     }
 }
 
-/// The same where some are not: they differ by nothing.
+/// The same with undefined pixels, which contribute 0.
 #[derive(Clone, Copy)]
 pub(crate) struct DefinedSecondPass(SecondPass);
 
@@ -689,7 +691,7 @@ impl Accumulator for DefinedSecondPass {
     }
 }
 
-/// Gives the number of chunks before the first that has the value.
+/// Kernel that counts the chunks before the first one that contains a value.
 struct LocateKernel<'a> {
     chunks: &'a [[f64; LANES]],
     value: f64,

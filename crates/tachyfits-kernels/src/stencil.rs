@@ -1,12 +1,12 @@
-//! Weighted sums of rows side by side: the core of smoothing along any axis.
+//! Weighted sums of rows: the core of smoothing along any axis.
 //!
-//! Each output is the sum of its pixels in the rows, one per row, times the weights. Along z or y the rows are those of
-//! neighbouring planes or lines; along x they are one line, shifted by a pixel each. The rows are native numbers, NaN
-//! where undefined; what a sum does about those is its policy for blanks.
+//! Each output is the sum of its pixels in the rows, one per row, times the weights. Along z or y the rows come from
+//! neighbouring planes or lines; along x they are copies of one line, each shifted by one pixel. The rows are native
+//! numbers, NaN where undefined; a policy determines how a sum treats undefined pixels.
 //!
-//! Outputs are first summed as if every pixel were defined. An undefined pixel makes its sum NaN,
-//! so the kernel checks sixteen sums at a time. If one is NaN, it sums all sixteen again by the
-//! policy, and keeps the sums that were not NaN.
+//! Outputs are first summed as if every pixel were defined. An undefined pixel makes its sum NaN, so the kernel checks
+//! sixteen sums at a time. If one is NaN, it sums all sixteen again by the policy, and keeps the earlier sums that are
+//! not NaN.
 
 #![expect(
     clippy::needless_range_loop,
@@ -19,24 +19,23 @@ use crate::isa::{self, Kernel, Tier};
 /// Policy of a weighted sum for undefined pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blanks {
-    /// They are left out, and the sum grows by (sum of all weights) / (sum of the weights of the defined pixels);
-    /// undefined where no pixel is defined, or where the weights of those that are add up to 0.
+    /// Skips undefined pixels, and multiplies the sum by (sum of all weights) / (sum of the weights of the defined
+    /// pixels). Undefined if no pixel is defined, or if the weights of the defined pixels add up to 0.
     Renormalise,
-    /// One makes the sum undefined.
+    /// An undefined pixel makes the sum undefined.
     Propagate,
-    /// They count as 0.
+    /// Undefined pixels count as 0.
     Zero,
 }
 
 /// Operation on the rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Stencil<'a> {
-    /// The weight of each row; an odd number of them, unless undefined pixels are filled.
+    /// Weight of each row; an odd number of weights, unless undefined pixels are filled.
     pub weights: &'a [f64],
-    /// The policy for undefined pixels.
+    /// Policy for undefined pixels.
     pub blanks: Blanks,
-    /// Whether an output whose own pixel, that of the middle row, is undefined gets a value like any other. Otherwise it
-    /// stays undefined.
+    /// Whether to compute outputs whose own pixel, in the middle row, is undefined. Otherwise they stay undefined.
     pub fill: bool,
 }
 
@@ -54,8 +53,8 @@ pub struct Stencil<'a> {
 /// ```
 ///
 /// # Panics
-/// If there are not as many rows as weights, or an even number although undefined pixels are not filled, or if a row is
-/// shorter than `out`.
+/// If the numbers of rows and weights differ, if the number is even although undefined pixels are not filled,
+/// or if a row is shorter than `out`.
 pub fn smooth_rows_f32(rows: &[&[f32]], stencil: &Stencil<'_>, tier: Tier, out: &mut [f32]) {
     smooth_rows(rows, stencil, tier, out);
 }
@@ -65,8 +64,8 @@ pub fn smooth_rows_f64(rows: &[&[f64]], stencil: &Stencil<'_>, tier: Tier, out: 
     smooth_rows(rows, stencil, tier, out);
 }
 
-/// Sums rows of big-endian f32, as stored in a FITS file, to big-endian f32: [`smooth_rows_f32`]
-/// without a native copy of either.
+/// Sums rows of big-endian f32, as stored in a FITS file, to big-endian f32: the same as
+/// [`smooth_rows_f32`] without native copies.
 ///
 /// ```
 /// use tachyfits_kernels::{Blanks, Stencil, Tier, smooth_rows_big_endian_f32};
@@ -93,11 +92,11 @@ pub fn smooth_rows_big_endian_f32(
 pub struct Blocks {
     /// The number of blocks.
     pub count: usize,
-    /// Distance from the first pixel of a block to that of the next block.
+    /// Distance between the first pixels of successive blocks.
     pub pitch: usize,
-    /// Distance from the pixel of a weight to that of the next weight: 1 along a line.
+    /// Distance between the pixels of successive weights: 1 along a line.
     pub step: usize,
-    /// Distance from the first output of a block to that of the next block.
+    /// Distance between the first outputs of successive blocks.
     pub out_pitch: usize,
 }
 
@@ -152,12 +151,12 @@ fn smooth_rows<T: Number>(rows: &[&[T]], stencil: &Stencil<'_>, tier: Tier, out:
     }
 }
 
-/// The sum of weights in their order.
+/// Adds weights in order.
 fn total(weights: &[f64]) -> f64 {
     weights.iter().fold(START, |total, weight| total + weight)
 }
 
-/// A type of pixels, NaN where undefined: native, or f32 as its big-endian bytes, turned in a register.
+/// Pixel type, NaN where undefined: native numbers, or big-endian bytes of f32, swapped in a register.
 pub(crate) trait Number: Copy {
     fn to_f64(self) -> f64;
     fn from_f64(x: f64) -> Self;
@@ -196,17 +195,17 @@ impl Number for [u8; 4] {
     }
 }
 
-/// The work to do.
+/// Input and output of a kernel.
 pub(crate) struct Task<'a, T> {
     rows: &'a [&'a [T]],
     stencil: &'a Stencil<'a>,
-    /// The sum of all weights.
+    /// Sum of all weights.
     total: f64,
     out: &'a mut [T],
 }
 
-/// A number of rows that the compiler knows: rows and weights stay in registers, sixteen outputs are done at a time. At
-/// least sixteen outputs.
+/// Kernel for a number of rows known at compile time: rows and weights stay in registers, for sixteen outputs at a
+/// time. Needs at least sixteen outputs.
 pub(crate) struct FewRows<'a, T, const N: usize>(Task<'a, T>);
 
 impl<T: Number, const N: usize> Kernel for FewRows<'_, T, N> {
@@ -235,11 +234,11 @@ impl<T: Number, const N: usize> Kernel for FewRows<'_, T, N> {
     }
 }
 
-/// Outputs whose sums stay in registers while all rows pass over them: eight vectors of four numbers, or four of eight. A
-/// loop over sixteen outputs does one addition after another and waits for each.
+/// Outputs whose sums stay in registers over all rows: eight vectors of four numbers, or four of eight. With only
+/// sixteen outputs, each addition would wait for the one before.
 pub const BLOCK: usize = 2 * LANES;
 
-/// Blocks of outputs, a block after another.
+/// Kernel for blocks of outputs, one block after another.
 pub(crate) struct BlockRows<'a> {
     pixels: &'a [f64],
     blocks: Blocks,
@@ -265,7 +264,7 @@ impl Kernel for BlockRows<'_> {
     }
 }
 
-/// Any number of rows, a block of outputs after another; at least sixteen outputs.
+/// Kernel for any number of rows, one block of outputs after another. Needs at least sixteen outputs.
 pub(crate) struct ManyRows<'a, T>(Task<'a, T>);
 
 impl<T: Number> Kernel for ManyRows<'_, T> {
@@ -280,7 +279,7 @@ impl<T: Number> Kernel for ManyRows<'_, T> {
             smooth_block(stencil, total, near, &mut out[at..at + BLOCK]);
             at += BLOCK;
         }
-        // The last sixteen outputs may be done for the second time.
+        // The last sixteen outputs may overlap outputs that are already computed.
         while at < out.len() {
             let begin = at.min(out.len() - LANES);
             let near = |row: usize| &rows[row][begin..begin + LANES];
@@ -294,7 +293,7 @@ impl<T: Number> Kernel for ManyRows<'_, T> {
     }
 }
 
-/// Smooths a block, and returns whether a sum was NaN: `near` gives its pixels in a row.
+/// Smooths a block; returns whether a sum was NaN. `near` returns the block's pixels in a row.
 #[inline(always)]
 fn smooth_block<'a, T: Number + 'a>(
     stencil: &Stencil<'_>,
@@ -316,7 +315,7 @@ fn smooth_block<'a, T: Number + 'a>(
     any
 }
 
-/// The sums of `N` outputs as if every pixel were defined: `near` gives their pixels in a row.
+/// Sums `N` outputs as if every pixel were defined. `near` returns their pixels in a row.
 #[inline(always)]
 fn sum_rows<'a, T: Number + 'a, const N: usize>(
     weights: &[f64],
@@ -345,7 +344,7 @@ fn sum_rows<'a, T: Number + 'a, const N: usize>(
     sum
 }
 
-/// Fewer than sixteen outputs: the other lanes are of no use.
+/// Kernel for fewer than sixteen outputs: the remaining lanes are unused.
 pub(crate) struct FewOutputs<'a, T>(Task<'a, T>);
 
 impl<T: Number> Kernel for FewOutputs<'_, T> {
@@ -370,10 +369,10 @@ impl<T: Number> Kernel for FewOutputs<'_, T> {
     }
 }
 
-/// Where a sum starts: -0.0, which changes nothing that is added to it.
+/// Initial value of a sum: -0.0, which does not change any number added to it.
 const START: f64 = -0.0;
 
-/// Start of each group of sixteen outputs; the last group may overlap the one before.
+/// Returns the start of each group of sixteen outputs; the last group may overlap the one before.
 #[inline(always)]
 fn starts(outputs: usize) -> impl Iterator<Item = usize> {
     let last = outputs - LANES;
@@ -414,7 +413,7 @@ fn any_nan(lanes: &[f64; LANES]) -> bool {
     nan
 }
 
-/// Puts what the policy says where `sum` is NaN: `load` gives the pixels in a row.
+/// Replaces sums that are NaN by the policy's result. `load` returns the pixels in a row.
 #[inline(always)]
 fn careful_sum(
     sum: &mut [f64; LANES],
@@ -430,11 +429,11 @@ fn careful_sum(
     careful.finish(sum, &load(weights.len() / 2), stencil, total);
 }
 
-/// Sums that look at each pixel.
+/// Sums that check each pixel.
 struct Careful {
-    /// Of the terms of defined pixels; NaN if the policy is to propagate one that is not.
+    /// Sum of the terms of defined pixels; NaN if an undefined pixel is to be propagated.
     sum: [f64; LANES],
-    /// Of the weights of defined pixels.
+    /// Sum of the weights of defined pixels.
     weight: [f64; LANES],
 }
 
@@ -455,7 +454,7 @@ impl Careful {
         }
     }
 
-    /// Puts the policy's sums where `sum` is NaN; `middle` are the pixels of the middle row.
+    /// Replaces sums that are NaN by the policy's sums; `middle` contains the pixels of the middle row.
     #[inline(always)]
     fn finish(
         self,
@@ -468,7 +467,7 @@ impl Careful {
         for lane in 0..LANES {
             let ratio = total / self.weight[lane];
             let grown = if self.weight[lane] == 0.0 { f64::NAN } else { self.sum[lane] * ratio };
-            // A sum in which nothing counts is 0 and not what it starts with.
+            // A sum without terms is 0, not its initial value -0.0.
             let careful = if renormalise { grown } else { self.sum[lane] + 0.0 };
             let stays_undefined = middle[lane].is_nan() & !stencil.fill;
             let careful = if stays_undefined { f64::NAN } else { careful };

@@ -1,4 +1,5 @@
-//! The plain sum: how many pixels are defined, and their sum. The cheapest reduction, and the yardstick of the others.
+//! Plain sum: the number of defined pixels, and their sum. The cheapest reduction, and the reference for the speed of
+//! others.
 
 #![expect(
     clippy::needless_range_loop,
@@ -26,19 +27,19 @@ use crate::{LANES, LEAF_PIXELS};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sum {
-    /// Pixels that are defined.
+    /// Number of defined pixels.
     pub count: u64,
-    /// Pixels that are NaN or BLANK.
+    /// Number of pixels that are NaN or BLANK.
     pub nan: u64,
-    /// Sum of the defined ones: in sixteen lanes within a leaf, compensated between leaves; of integers of up to 16 bits
-    /// exact, and scaled once for each call.
+    /// Sum of the defined pixels: in sixteen lanes within a leaf, compensated between leaves. For integers of up to 16
+    /// bits it is exact, and scaled once per call.
     pub sum: Total,
-    /// The common value of the defined pixels; not computed where their sum is exact.
+    /// Common value of the defined pixels; not computed if their sum is exact.
     pub common: Common,
 }
 
 impl Sum {
-    /// Adds the pixels of `bytes`, leaf by leaf. Bytes beyond the last whole pixel are not for it.
+    /// Adds the pixels of `bytes`, leaf by leaf. Trailing bytes that do not fill a pixel are ignored.
     pub fn accumulate(&mut self, bytes: &[u8], encoding: &Encoding, tier: Tier) {
         if encoding.is_scaled()
             && let Some(moments) = IntegerMoments::of(bytes, encoding, tier)
@@ -69,7 +70,7 @@ impl Sum {
         }
     }
 
-    /// Adds the state of pixels that come later.
+    /// Merges the state of later pixels.
     pub fn merge(&mut self, later: &Sum) {
         self.count += later.count;
         self.nan += later.nan;
@@ -78,7 +79,7 @@ impl Sum {
     }
 }
 
-/// The sum of a leaf in large units.
+/// Sums a leaf in large units.
 #[cold]
 pub(crate) fn large_sum(leaf: &[u8], encoding: &Encoding, tier: Tier) -> f64 {
     let large = in_unit(leaf, encoding, tier, Unit::Large);
@@ -86,7 +87,7 @@ pub(crate) fn large_sum(leaf: &[u8], encoding: &Encoding, tier: Tier) -> f64 {
     fold(&large, &encoding, tier, DefinedLanes::default()).count_and_sum().1
 }
 
-/// Sums a leaf of integers as integers, where that is exact.
+/// Sums a leaf of integers as integers, if that is exact.
 struct ExactSum<'a> {
     leaf: &'a [u8],
     tier: Tier,
@@ -113,15 +114,16 @@ impl<S: Source> Kernel for ExactKernel<'_, S> {
     }
 }
 
-/// Whether the leaf before had undefined pixels: then the next one probably has some, too. A guess about time alone,
-/// since both ways of summing a leaf give the same bits.
+/// Whether the previous leaf had undefined pixels, so that the next one probably has some. The guess only affects time:
+/// both ways of summing a leaf give the same bits.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Holes {
     pub(crate) expected: bool,
 }
 
 impl Holes {
-    /// Count and sum of the defined pixels of a leaf: `all` sums as if every pixel were defined, `defined` asks each.
+    /// Returns count and sum of the defined pixels of a leaf: `all` sums as if every pixel were defined, `defined`
+    /// checks each pixel.
     #[inline]
     pub(crate) fn count_and_sum(
         &mut self,
@@ -131,7 +133,7 @@ impl Holes {
     ) -> (u64, f64) {
         if !self.expected {
             let sum = all();
-            // An undefined pixel makes the sum NaN. So do infinities of both signs; that costs time and no more.
+            // An undefined pixel makes the sum NaN. So do infinities of both signs, which then only cost time.
             if !sum.is_nan() {
                 return (pixels, sum);
             }
@@ -144,9 +146,9 @@ impl Holes {
 
 /// Sums in lanes.
 pub(crate) trait LaneSums: Accumulator + Default {
-    /// Whether it asks each pixel if it is defined.
+    /// Whether each pixel is checked for NaN.
     const ASKS: bool;
-    /// Lanes from counts and sums.
+    /// Returns lanes with these counts and sums.
     fn of(count: [u64; LANES], sum: [f64; LANES]) -> Self;
 }
 
@@ -166,8 +168,8 @@ impl LaneSums for DefinedLanes {
     }
 }
 
-/// Sums as if every pixel were defined. One that is not makes its lane NaN, and the leaf is summed again: asking each
-/// pixel of a leaf that has no NaN costs more than the sum.
+/// Sums as if every pixel were defined. An undefined pixel makes its lane NaN, and the leaf is summed again: checking
+/// each pixel of a leaf without NaN costs more than the sum.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct AllLanes {
     pub(crate) sum: [f64; LANES],
@@ -187,7 +189,7 @@ impl Accumulator for AllLanes {
     }
 }
 
-/// Counts and sums the pixels that are defined.
+/// Counts and sums of the defined pixels.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct DefinedLanes {
     pub(crate) count: [u64; LANES],

@@ -1,11 +1,11 @@
-//! A sum that does not end where f64 ends: of finite pixels whose sum exceeds f64, it is carried in units of a power of two.
+//! A sum that does not overflow f64: if the sum of finite pixels exceeds f64, it continues in units of a power of two.
 
 use crate::compensated::{Compensated, LARGE_UNIT, Unit};
 use crate::decode::decode_f64;
 use crate::isa::Tier;
 use crate::source::Encoding;
 
-/// A sum with its unit.
+/// Sum with its unit.
 ///
 /// ```
 /// let mut sum = tachyfits_kernels::Total::default();
@@ -17,9 +17,9 @@ use crate::source::Encoding;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Total {
-    /// The sum in its unit.
+    /// Sum in its unit.
     pub parts: Compensated,
-    /// The unit is [`LARGE_UNIT`], because a sum of finite pixels exceeded f64; else 1.
+    /// Whether the unit is [`LARGE_UNIT`], because a sum of finite pixels exceeded f64; otherwise it is 1.
     pub is_large: bool,
 }
 
@@ -30,14 +30,14 @@ impl From<Compensated> for Total {
 }
 
 impl Total {
-    /// The sum of a leaf, taken again in large units unless it is finite.
+    /// Returns the sum of a leaf; if it is not finite, sums again in large units.
     #[inline]
     pub(crate) fn of_leaf(sum: f64, again: impl FnOnce() -> f64) -> Total {
         let plain = Total::from(Compensated { high: sum, low: 0.0 });
         if sum.is_finite() {
             return plain;
         }
-        // Infinite pixels have an infinite sum in any unit.
+        // The sum of infinite pixels is infinite in any unit.
         match again() {
             sum if sum.is_finite() => {
                 Total { parts: Compensated { high: sum, low: 0.0 }, is_large: true }
@@ -64,7 +64,7 @@ impl Total {
         }
     }
 
-    /// Adds a sum in large units if that is finite; `merged` are the parts in the unit 1.
+    /// Adds a sum in large units if the result is finite; `merged` is the result in unit 1.
     #[cold]
     fn merge_large(&mut self, later: &Total, merged: Compensated) {
         let mut large = self.in_large_units();
@@ -84,18 +84,18 @@ impl Total {
         self.parts.value().is_finite()
     }
 
-    /// The sum, rounded once; infinite where it exceeds f64.
+    /// Returns the sum, rounded once; infinite if it exceeds f64.
     #[must_use]
     pub fn value(&self) -> f64 {
         self.parts.value() * self.unit()
     }
 
-    /// The sum over a count, rounded once.
+    /// Returns the sum over a count, rounded once.
     #[must_use]
     pub fn mean(&self, count: u64) -> f64 {
         let n = count as f64;
         let mean = self.parts.value() / n;
-        // One Newton step on the quotient: the remainder is exact enough in f64 because it is small.
+        // One Newton step on the quotient: the remainder is small, and therefore accurate enough in f64.
         let remainder = (-mean).mul_add(n, self.parts.high) + self.parts.low;
         let mean = if remainder.is_finite() { mean + remainder / n } else { mean };
         mean * self.unit()
@@ -106,7 +106,7 @@ impl Total {
     }
 }
 
-/// Pixels in a unit, as big-endian f64.
+/// Converts pixels to a unit, as big-endian f64.
 #[cold]
 pub(crate) fn in_unit(bytes: &[u8], encoding: &Encoding, tier: Tier, unit: Unit) -> Vec<u8> {
     let mut values = vec![0.0; bytes.len() / encoding.pixel_bytes()];

@@ -1,9 +1,9 @@
-//! Transposing parts of arrays of pixels: what reordering the axes of a cube comes down to.
+//! Transposition of parts of arrays of pixels, for reordering the axes of a cube.
 //!
-//! A page of memory that is visited costs more than a cache line that is moved: with rows of 4 KiB, each line of 64 bytes
-//! lies in another page. So a part is taken in blocks, whose rows are copied to a buffer in long runs, and written from
-//! there so that each row of the result gets its run at once; in between, tiles as wide as a cache line on both sides are
-//! turned. On 1024 x 1024 pixels of 4 bytes, tiles alone were up to ten times slower.
+//! Visiting a page of memory costs more than moving a cache line: with rows of 4 KiB, each line of 64 bytes is in
+//! another page. So the pixels are processed in blocks: long runs of each row are copied to a buffer, tiles as wide as
+//! a cache line on both sides are transposed, and each row of the result is written in one run. On 1024 x 1024 pixels
+//! of 4 bytes, tiles alone were up to ten times slower.
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
@@ -11,11 +11,11 @@ const LINE: usize = 64;
 const BLOCK_ROWS: usize = 256;
 const BLOCK_COLUMNS: usize = 128;
 
-/// `out[column][row] = bytes[row][column]` for `rows` by `columns` pixels of 1, 2, 4 or 8 bytes, in any byte order.
+/// Transposes `rows` by `columns` pixels of 1, 2, 4 or 8 bytes, in any byte order: `out[column][row]` becomes
+/// `bytes[row][column]`.
 ///
-/// `row` returns the bytes of a row, which may continue after its pixels. It is called once per
-/// row, in order, so rows need not be in one array. A row of `out` begins `out_pitch` pixels after
-/// the one before; the gap is not touched.
+/// `row` returns the bytes of a row, which may continue after its pixels. It is called once per row, in order, so rows
+/// need not be in one array. A row of `out` begins `out_pitch` pixels after the one before; the gap stays unchanged.
 ///
 /// ```
 /// use tachyfits_kernels::transpose;
@@ -45,7 +45,7 @@ pub fn transpose<'a>(
     }
 }
 
-/// Size of the transposition, in pixels, and the pitch of the rows of the result, in pixels.
+/// Size of the transposition, and pitch of the rows of the result, in pixels.
 #[derive(Clone, Copy)]
 struct Extent {
     rows: usize,
@@ -54,7 +54,7 @@ struct Extent {
 }
 
 impl Extent {
-    /// Block after block of pixels of `BYTES` bytes, in tiles of `SIDE` by `SIDE`.
+    /// Transposes block after block of pixels of `BYTES` bytes, in tiles of `SIDE` by `SIDE`.
     fn transpose<'a, const BYTES: usize, const SIDE: usize>(
         self,
         mut row: impl FnMut(usize) -> &'a [u8],
@@ -84,7 +84,7 @@ impl Extent {
         }
     }
 
-    /// Tile after tile along the rows of the result.
+    /// Transposes tile after tile along the rows of the result.
     fn tiles<const BYTES: usize, const SIDE: usize>(
         self,
         pixels: &[[u8; BYTES]],

@@ -1,4 +1,5 @@
-//! Exact sums of integer pixels, of any size: those of 64 bits do not fit f64, and neither do sums of many others.
+//! Exact sums of integer pixels of any size: 64-bit integers do not fit in f64, and neither do sums of many smaller
+//! ones.
 
 use crate::compensated::Compensated;
 use crate::isa::Tier;
@@ -8,17 +9,17 @@ use crate::stats::Stats;
 use crate::sum::Sum;
 use crate::total::Total;
 
-/// Whether pixels are integers that stand for themselves, the unsigned conventions applied.
+/// Whether pixels are unscaled integers (after the unsigned conventions).
 pub fn are_integers(encoding: &Encoding) -> bool {
     encoding.scaling.is_none() && !encoding.pixel.is_float()
 }
 
-/// Whether f64 holds fewer digits than the pixels have.
+/// Whether pixels have more digits than f64.
 pub fn are_long(encoding: &Encoding) -> bool {
     are_integers(encoding) && encoding.pixel_bytes() == 8
 }
 
-/// Visits pixels in order: `None` for BLANK. The encoding is one of integers.
+/// Calls `visit` with each pixel in order, `None` for BLANK. The encoding must have integers.
 #[inline]
 pub fn each(bytes: &[u8], encoding: &Encoding, mut visit: impl FnMut(Option<i128>)) {
     let blank = encoding.blank;
@@ -46,18 +47,18 @@ pub fn each(bytes: &[u8], encoding: &Encoding, mut visit: impl FnMut(Option<i128
     }
 }
 
-/// An integer as an unevaluated sum of two f64, which is exact for sums of pixels.
+/// Converts an integer to an unevaluated sum of two f64, which is exact for sums of pixels.
 pub fn compensated(sum: i128) -> Compensated {
     let high = sum as f64;
     Compensated { high, low: (sum - high as i128) as f64 }
 }
 
-/// The integer that a sum of integers is.
+/// Converts a sum of integers back to an integer.
 pub fn exact(sum: Total) -> i128 {
     sum.parts.high as i128 + sum.parts.low as i128
 }
 
-/// Count and sum of pixels.
+/// Returns count and sum of pixels.
 pub fn sum(bytes: &[u8], encoding: &Encoding) -> Sum {
     let (mut count, mut nan, mut sum) = (0, 0, 0i128);
     each(bytes, encoding, |pixel| match pixel {
@@ -78,7 +79,7 @@ impl Sum {
 }
 
 impl Stats {
-    /// Adds pixels, the first of which has the index `position`; the sum of 64-bit integers is exact.
+    /// Adds pixels, the first with the index `position`; the sum of 64-bit integers is exact.
     pub fn accumulate_exactly(
         &mut self,
         bytes: &[u8],
@@ -96,12 +97,12 @@ impl Stats {
     }
 }
 
-/// Sums of outputs side by side, fed one row of pixels after the other.
+/// Sums of many outputs, fed one row of pixels after another.
 #[derive(Clone, Debug)]
 pub struct IntegerRows(Vec<i128>);
 
 impl IntegerRows {
-    /// Sums of 0.
+    /// Returns sums of 0.
     pub fn new(outputs: usize) -> IntegerRows {
         IntegerRows(vec![0; outputs])
     }

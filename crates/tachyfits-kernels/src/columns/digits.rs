@@ -1,30 +1,29 @@
-//! Integers that tables hold as text: many fields at a time, in vector code.
+//! Integers that tables store as text: many fields at a time, in vector code.
 //!
-//! The characters of a field become the end of one or two 64-bit words padded with blanks, eight
-//! characters each, the first in the lowest byte. Digits, their start and the sign are then found
-//! by operations on whole words without branches, so the words of many fields go through the same
-//! few operations in parallel.
+//! The characters of a field are right-aligned in one or two 64-bit words padded with blanks, eight characters each,
+//! the first in the lowest byte. Branch-free operations on whole words then locate the sign and the digits, so the
+//! words of many fields go through the same few operations in parallel.
 
 #![allow(clippy::needless_range_loop, reason = "indexed loops become vector code on every tier")]
 
 use super::Fields;
 use crate::isa::{self, Kernel, Tier};
 
-/// The most characters of a field that [`integers_of_text`] reads.
+/// Maximum width of a field for [`integers_of_text`].
 pub const TEXT_INTEGER_WIDTH: usize = 16;
 
-/// Fields whose words are processed together: as many as a few vectors hold.
+/// Fields whose words are processed together: as many as fit in a few vectors.
 const GROUP: usize = 64;
 
-/// The same character in every byte.
+/// Returns a word with the same character in every byte.
 const fn all(character: u8) -> u64 {
     u64::from_ne_bytes([character; 8])
 }
 
 /// Reads the integers in fields of `elements` characters, at most [`TEXT_INTEGER_WIDTH`], as most programs write them:
-/// blanks, a minus or none, and digits up to the end of the field; blanks alone are 0. `out` takes 64-bit integers in the
-/// machine's byte order and says how many rows. `false` if some field has anything else, and then what is in `out` is not
-/// said.
+/// blanks, an optional minus, and digits up to the end of the field; a blank field is 0. `out` receives 64-bit integers
+/// in the machine's byte order; its length gives the number of rows. Returns `false` if any field has another form; the
+/// content of `out` is then unspecified.
 ///
 /// ```
 /// use tachyfits_kernels::{Fields, Tier, integers_of_text};
@@ -37,7 +36,7 @@ const fn all(character: u8) -> u64 {
 /// ```
 ///
 /// # Panics
-/// If the rows do not hold the fields, or fields are longer or overlap the next row's.
+/// If the rows are too short for the fields, or fields are longer than the maximum or overlap the next row's.
 pub fn integers_of_text(rows: &[u8], fields: Fields, tier: Tier, out: &mut [[u8; 8]]) -> bool {
     let Fields { offset, stride, elements: width } = fields;
     assert!((1..=TEXT_INTEGER_WIDTH).contains(&width), "fields of 1 to 16 characters");
@@ -52,8 +51,7 @@ pub fn integers_of_text(rows: &[u8], fields: Fields, tier: Tier, out: &mut [[u8;
     }
 }
 
-/// Fields of `WORDS` words, on tiers that do or do not count in words: see
-/// [`Tier::counts_in_words`].
+/// Fields of `WORDS` words, for tiers that count in words or do not: see [`Tier::counts_in_words`].
 pub(crate) struct TextIntegers<'a, const WORDS: usize, const COUNTS: bool> {
     rows: &'a [u8],
     fields: Fields,
@@ -80,7 +78,7 @@ impl<const WORDS: usize, const COUNTS: bool> Kernel for TextIntegers<'_, WORDS, 
             return true;
         }
         load(&self.rows[first..], self.fields, rest.len(), &mut words);
-        // Unused words keep the previous group, which are numbers too.
+        // Unused words keep the previous group, which is valid input.
         let mut group = [[0; 8]; GROUP];
         let all_fit = integers::<WORDS, COUNTS>(&words, width, &mut group);
         rest.copy_from_slice(&group[..rest.len()]);
@@ -88,7 +86,7 @@ impl<const WORDS: usize, const COUNTS: bool> Kernel for TextIntegers<'_, WORDS, 
     }
 }
 
-/// Puts the fields of some rows into words, their characters first; `rows` begins with the first field.
+/// Loads the fields of some rows into words, left-aligned; `rows` begins with the first field.
 #[inline(always)]
 fn load<const WORDS: usize>(
     rows: &[u8],
@@ -100,7 +98,7 @@ fn load<const WORDS: usize>(
     for (word, words) in words.iter_mut().enumerate() {
         let (begin, characters) = place::<WORDS>(word, width);
         let mut done = 0;
-        // Where eight characters can be had; said in this way the loop need not ask.
+        // Rows with at least eight characters from here on: the check before the loop removes the checks inside.
         if stride >= 8 {
             let rows = rows[begin..].chunks_exact(stride);
             for (word, row) in words[..count].iter_mut().zip(rows) {
@@ -115,7 +113,7 @@ fn load<const WORDS: usize>(
     }
 }
 
-/// Which characters of a field a word holds: the first of them, and how many. The last word ends where the field does.
+/// Returns the first character of a field that a word holds, and their number. The last word ends where the field does.
 #[inline(always)]
 fn place<const WORDS: usize>(word: usize, width: usize) -> (usize, usize) {
     let end = width.saturating_sub(8 * (WORDS - 1 - word));
@@ -123,7 +121,7 @@ fn place<const WORDS: usize>(word: usize, width: usize) -> (usize, usize) {
     (begin, end - begin)
 }
 
-/// Makes integers of words; whether all of them are.
+/// Converts words to integers; returns whether all of them are integers.
 #[inline(always)]
 fn integers<const WORDS: usize, const COUNTS: bool>(
     words: &[[u64; GROUP]; WORDS],
@@ -142,27 +140,28 @@ fn integers<const WORDS: usize, const COUNTS: bool>(
     wrong == 0
 }
 
-/// The first `count` of a word's eight characters, moved to the end of a word of blanks.
+/// Moves the first `count` of a word's eight characters to the end of a word of blanks.
 #[inline(always)]
 fn padded(characters: u64, count: usize) -> u64 {
-    // In two steps, as a whole word cannot be shifted by all of its bits.
+    // In two steps, because shifting a word by all of its bits overflows.
     let blanks = all(b' ') >> (4 * count) >> (4 * count);
     characters << (64 - 8 * count) | blanks
 }
 
-/// The number in two words, or in the second alone, and a number that is 0 if there is nothing else in them.
+/// Returns the number in two words (or in the second alone), and a second number that is 0 if the words contain nothing
+/// else.
 #[inline(always)]
 fn integer<const COUNTS: bool>([high, low]: [u64; 2], alone: bool) -> (i64, u64) {
     let low_others = others::<COUNTS>(low);
-    // Whether the digits begin in the second word.
+    // All ones if the digits begin in the second word.
     let begins_low = if alone { u64::MAX } else { mask(low_others != 0) };
     let high_others = if alone { 0 } else { others::<COUNTS>(high) | begins_low };
     let millions = if alone { 0 } else { number::<COUNTS>(high, high_others) };
     let number = millions * 100_000_000 + number::<COUNTS>(low, low_others);
-    // Bytes before the digits: blanks become zeros.
+    // Bytes before the digits; XOR turns blanks into zeros.
     let before_low = (low ^ all(b' ')) & low_others;
     let before_high = (high ^ all(b' ')) & high_others;
-    // A minus right before the first digit, and nothing else.
+    // The only other byte allowed is a minus right before the first digit.
     let minus = all(b' ' ^ b'-');
     let minus_low = minus & (low_others ^ (low_others >> 8));
     let minus_high = minus & (high_others ^ (high_others >> 8)) & !begins_low;
@@ -170,7 +169,7 @@ fn integer<const COUNTS: bool>([high, low]: [u64; 2], alone: bool) -> (i64, u64)
     let before = before_low | before_high;
     let negative = mask(before != 0);
     let value = (number ^ negative).wrapping_sub(negative);
-    // The last character is a digit, or everything is blank.
+    // An error unless the last character is a digit or everything is blank.
     (value as i64, (before & !fits) | (before_low >> 56))
 }
 
@@ -179,11 +178,11 @@ fn mask(truth: bool) -> u64 {
     u64::from(truth).wrapping_neg()
 }
 
-/// All bits of the bytes up to the last one that is not a digit.
+/// Returns a mask of all bytes up to the last one that is not a digit.
 #[inline(always)]
 fn others<const COUNTS: bool>(word: u64) -> u64 {
     let digits = word ^ all(b'0');
-    // Seven bits of a byte and 0x76 do not reach the next byte; beyond 9 they reach the eighth bit.
+    // Adding 0x76 to seven bits does not carry into the next byte; values above 9 set the eighth bit.
     let odd = (((digits & all(0x7f)) + all(0x76)) | digits) & all(0x80);
     if COUNTS {
         return u64::MAX.checked_shr(odd.leading_zeros()).unwrap_or(0);
@@ -194,8 +193,8 @@ fn others<const COUNTS: bool>(word: u64) -> u64 {
     (odd << 1).wrapping_sub(odd >> 7)
 }
 
-/// The number of the digits of a word that `others` leaves: neighbours are joined to pairs, pairs to fours, fours to
-/// eight. A product has ten times the first of two neighbours in the place of the second, and adds it.
+/// Returns the number formed by the digits outside the mask `others`, combining neighbours to pairs, pairs to fours and
+/// fours to eight. Each multiplication adds ten times the first of two neighbours to the second.
 #[inline(always)]
 fn number<const COUNTS: bool>(word: u64, others: u64) -> u64 {
     let digits = (word ^ all(b'0')) & !others;
@@ -204,7 +203,7 @@ fn number<const COUNTS: bool>(word: u64, others: u64) -> u64 {
         let fours = (pairs.wrapping_mul((100 << 16) | 1) >> 16) & 0x0000_ffff_0000_ffff;
         return fours.wrapping_mul((10_000 << 32) | 1) >> 32;
     }
-    // Every tier multiplies numbers of 32 bits.
+    // Every tier can multiply 32-bit numbers.
     let fours = |half: u32| {
         let pairs = (half.wrapping_mul((10 << 8) | 1) >> 8) & 0x00ff_00ff;
         u64::from(pairs.wrapping_mul((100 << 16) | 1) >> 16)
@@ -212,7 +211,7 @@ fn number<const COUNTS: bool>(word: u64, others: u64) -> u64 {
     fours(digits as u32) * 10_000 + fours((digits >> 32) as u32)
 }
 
-/// Address of the code for fields of `WORDS` words.
+/// Returns the address of the code for fields of `WORDS` words.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn address(words: usize, tier: Tier) -> Option<usize> {
     match (words, tier.counts_in_words()) {

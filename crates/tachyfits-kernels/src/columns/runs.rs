@@ -5,22 +5,22 @@ use super::ways::Ways;
 use crate::encode::Bits;
 use crate::isa::{self, Kernel, Stores, Streaming, Tier};
 
-/// Bytes that are stored past the caches at a time, and have to lie at a multiple of as many.
+/// Size and alignment of a streaming store, in bytes.
 const STORED: usize = 16;
 
-/// Bytes that are made at a time before they are stored past the caches: a line of memory.
+/// Bytes converted at a time before they are stored past the caches: one cache line.
 const LINE: usize = 64;
 
-/// Conversion of the elements of a run on the way.
+/// Conversion of the elements of a run while they are moved.
 pub(crate) trait Make: Copy {
     /// Bytes of an element.
     const BYTES: usize;
 
-    /// Moves elements.
+    /// Converts elements.
     fn make(self, from: &[u8], to: &mut [u8]);
 }
 
-/// Swaps bytes between native and file byte order; bits are flipped before.
+/// Swaps bytes between native and file byte order, after flipping bits.
 #[derive(Clone, Copy)]
 pub(crate) struct Turned<T>(pub(crate) T);
 
@@ -34,12 +34,12 @@ impl<T: Bits> Make for Turned<T> {
 }
 
 impl Ways {
-    /// Moves runs.
+    /// Moves all runs.
     pub(super) fn runs(self, make: impl Make, from: &[u8], to: &mut [u8], tier: Tier) {
         isa::dispatch(tier, Runs { ways: self, make, from, to });
     }
 
-    /// Moves runs past the caches, but for the ends of each, which fill no [`STORED`] bytes.
+    /// Moves all runs past the caches, except for the ends of each run, which are shorter than [`STORED`] bytes.
     pub(super) fn stream_runs(
         self,
         make: impl Make,
@@ -52,7 +52,7 @@ impl Ways {
     }
 }
 
-/// Moves runs.
+/// Kernel that moves runs.
 pub(crate) struct Runs<'a, M> {
     ways: Ways,
     make: M,
@@ -72,7 +72,7 @@ impl<M: Make> Kernel for Runs<'_, M> {
     }
 }
 
-/// Moves runs past the caches.
+/// Kernel that moves runs past the caches.
 pub(crate) struct StreamedRuns<'a, 'b, M> {
     runs: Runs<'a, M>,
     stores: Streaming<'b>,
@@ -98,7 +98,7 @@ fn stream(make: impl Make, from: &[u8], to: &mut [u8], stores: Streaming<'_>) {
                 (from.split_at(begin), to.split_at_mut(begin));
             (from_begin, from, to_begin, to)
         }
-        // No element begins where one could be stored.
+        // No element has an address that a streaming store accepts.
         None => (from, &[][..], to, &mut [][..]),
     };
     make.make(from_begin, to_begin);
@@ -122,14 +122,14 @@ fn stream(make: impl Make, from: &[u8], to: &mut [u8], stores: Streaming<'_>) {
     make.make(from, to);
 }
 
-/// The bytes before the first element whose address allows streaming stores.
+/// Returns the number of bytes before the first element whose address allows streaming stores.
 #[inline(always)]
 fn begin_of<M: Make>(_: M, to: &[u8]) -> Option<usize> {
     let begin = to.as_ptr().align_offset(STORED);
     (begin <= to.len() && begin.is_multiple_of(M::BYTES)).then_some(begin)
 }
 
-/// Where the code that turns runs of elements of `bytes` bytes begins.
+/// Returns the address of the code that converts runs of elements of `bytes` bytes.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn turning(bytes: usize, tier: Tier) -> Option<usize> {
     match bytes {
@@ -140,7 +140,7 @@ pub(crate) fn turning(bytes: usize, tier: Tier) -> Option<usize> {
     }
 }
 
-/// Where the code that does so past the caches begins.
+/// Returns the address of the same code with streaming stores.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn streaming(bytes: usize, tier: Tier) -> Option<usize> {
     match bytes {

@@ -1,8 +1,8 @@
-//! Fields of records moved from one spacing to another, the bytes of their elements swapped or kept.
+//! Fields of records, moved from one stride to another with optional byte swapping.
 //!
-//! Unlike the columns of FITS tables, these are of either byte order and of up to 16 bytes, stand for themselves, and may
-//! go from spaced to spaced: records of a Fortran program to rows of a structured array, and back. Swapping is its own
-//! inverse, so that one function does both directions.
+//! Unlike the columns of FITS tables, these fields have either byte order, elements of up to 16 bytes and no
+//! conventions for their values. Source and target may both be strided: records of a Fortran program to rows of a
+//! structured array, and back. Swapping is its own inverse, so one function serves both directions.
 
 use std::marker::PhantomData;
 
@@ -12,27 +12,27 @@ use super::runs::Runs;
 use super::ways::{Fields, LONG_FIELD, Ways};
 use crate::isa::{self, Cached, Kernel, Tier};
 
-/// A move of fields.
+/// Description of a move of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// Bytes of an element: 1, 2, 4, 8 or 16 where elements are swapped, else any number.
+    /// Bytes of an element: 1, 2, 4, 8 or 16 if elements are swapped, otherwise any number.
     pub size: usize,
-    /// Whether the bytes of each element change their order.
+    /// Whether to swap the bytes of each element.
     pub swap: bool,
-    /// How many fields there are: one for each record.
+    /// Number of fields: one per record.
     pub count: usize,
-    /// Where the fields come from; `elements` of a field are counted here.
+    /// Position of the source fields; `elements` counts elements of `size` bytes.
     pub from: Fields,
-    /// Where they go to, and as many elements.
+    /// Position of the target fields, with the same number of elements.
     pub to: Fields,
 }
 
 impl Transfer {
-    /// Moves the fields. Bytes between them in the target are not touched.
+    /// Moves the fields. Bytes between the target fields stay unchanged.
     ///
     /// ```
     /// use tachyfits_kernels::{Fields, Tier, Transfer};
-    /// // Two big-endian records of a byte and a 16-bit integer, of which the integers are wanted.
+    /// // Read the integers of two big-endian records, each a byte and a 16-bit integer.
     /// let records = [7, 1, 2, 8, 3, 4];
     /// let from = Fields { offset: 1, stride: 3, elements: 1 };
     /// let to = Fields { offset: 0, stride: 2, elements: 1 };
@@ -43,7 +43,8 @@ impl Transfer {
     /// ```
     ///
     /// # Panics
-    /// If the bytes do not hold the fields, fields overlap the next ones, or elements of another size are to be swapped.
+    /// If the bytes are too short for the fields, fields overlap the next ones, or elements of another size
+    /// are to be swapped.
     pub fn run(&self, from: &[u8], to: &mut [u8], tier: Tier) {
         let Some((ways, from, to)) = self.ways(from, to) else { return };
         match (self.swap, self.size) {
@@ -58,7 +59,7 @@ impl Transfer {
         }
     }
 
-    /// The way of the fields, and the bytes from the first field on; `None` without any.
+    /// Returns the strides of the fields, and both sides from the first field on; `None` without fields.
     fn ways<'a>(&self, from: &'a [u8], to: &'a mut [u8]) -> Option<(Ways, &'a [u8], &'a mut [u8])> {
         assert_eq!(self.from.elements, self.to.elements, "as many elements");
         let run = self.size.checked_mul(self.from.elements).expect("a field fits in memory");
@@ -78,7 +79,7 @@ impl Transfer {
     }
 }
 
-/// Swaps the bytes of elements of 1, 2, 4, 8 or 16 bytes where they are.
+/// Swaps the bytes of elements of 1, 2, 4, 8 or 16 bytes in place.
 ///
 /// ```
 /// use tachyfits_kernels::{Tier, swap_in_place};
@@ -114,7 +115,7 @@ impl Ways {
     }
 }
 
-/// Their bytes are swapped.
+/// Conversion that swaps the bytes of each element.
 #[derive(Clone, Copy)]
 pub(crate) struct Swapped<T>(pub(crate) PhantomData<T>);
 
@@ -127,13 +128,13 @@ impl<T: Swap> Make for Swapped<T> {
     }
 }
 
-/// Unsigned integers of the size of an element, which stand for its bits.
+/// Unsigned integer of the size of an element, used for its bits.
 pub(crate) trait Swap: Copy {
-    /// The elements of a run.
+    /// Swaps the elements of a run.
     fn swap_run(from: &[u8], to: &mut [u8]);
-    /// The first element of each run.
+    /// Swaps the first element of each run.
     fn swap_each(ways: Ways, from: &[u8], to: &mut [u8]);
-    /// Elements where they are.
+    /// Swaps elements in place.
     fn swap_there(bytes: &mut [u8], tier: Tier);
 }
 
@@ -174,12 +175,12 @@ macro_rules! swap {
 }
 swap! { u16, 2; u32, 4; u64, 8; u128, 16; }
 
-/// Swaps elements where they are.
+/// Kernel that swaps elements in place.
 struct SwapThere<'a, const BYTES: usize> {
     elements: &'a mut [[u8; BYTES]],
 }
 
-/// Where the code that swaps runs of elements of `bytes` bytes begins.
+/// Returns the address of the code that swaps runs of elements of `bytes` bytes.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn swapping(bytes: usize, tier: Tier) -> Option<usize> {
     match bytes {

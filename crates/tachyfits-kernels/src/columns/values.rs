@@ -1,5 +1,5 @@
-//! Meanings of the elements of a contiguous column beyond their bytes: logical values, bits, text,
-//! nulls. Each conversion has an inverse for writing.
+//! Values of the elements of a contiguous column: logical values, bits, text, nulls. Each
+//! conversion has an inverse for writing.
 
 #![expect(
     clippy::needless_range_loop,
@@ -12,8 +12,8 @@ use crate::pixel::{Pixel, PixelType, with_pixel};
 /// Converts stored logical values to 1 and 0 in place, and sets `nulls` to 1 for undefined ones,
 /// else 0.
 ///
-/// `T` is true, `F` is false, a byte of 0 is null (Standard 4.0, section 7.3.3.1). A byte of 1 is taken as true, as some
-/// programs wrote it; any other as null. Returns how many bytes the Standard does not have.
+/// `T` is true, `F` is false, a byte of 0 is null (Standard 4.0, section 7.3.3.1). A byte of 1, which some programs
+/// wrote, counts as true, any other byte as null. Returns the number of bytes that the Standard does not define.
 ///
 /// ```
 /// use tachyfits_kernels::{Tier, decode_logical};
@@ -24,19 +24,19 @@ use crate::pixel::{Pixel, PixelType, with_pixel};
 /// ```
 ///
 /// # Panics
-/// If there are not as many nulls as values.
+/// If `nulls` and `values` have different lengths.
 pub fn decode_logical(values: &mut [u8], nulls: &mut [u8], tier: Tier) -> u64 {
     assert_eq!(values.len(), nulls.len(), "a null for each value");
-    // In parts whose odd bytes a lane of 8 bits can count.
+    // In parts small enough to count undefined bytes in 8-bit lanes.
     let parts = values.chunks_mut(128).zip(nulls.chunks_mut(128));
     parts.map(|(values, nulls)| isa::dispatch(tier, Logical { values, nulls })).sum()
 }
 
-/// Converts logical values to stored ones in place: `T` for any value but 0, `F` for 0, and a byte
-/// of 0 where `nulls` is not 0 (if given).
+/// Converts logical values to stored ones in place: `T` for any value except 0, `F` for 0, and a
+/// byte of 0 where `nulls`, if present, is not 0.
 ///
 /// # Panics
-/// If there are not as many nulls as values.
+/// If `nulls` and `values` have different lengths.
 pub fn encode_logical(values: &mut [u8], nulls: Option<&[u8]>) {
     values.iter_mut().for_each(|value| *value = if *value == 0 { b'F' } else { b'T' });
     if let Some(nulls) = nulls {
@@ -49,8 +49,8 @@ pub fn encode_logical(values: &mut [u8], nulls: Option<&[u8]>) {
     }
 }
 
-/// Turns bits, the most significant first, into bytes of 1 and 0: of each field of `bits.div_ceil(8)` bytes its first
-/// `bits`.
+/// Unpacks bits, the most significant first, to bytes of 1 and 0: the first `bits` bits of each field of
+/// `bits.div_ceil(8)` bytes.
 ///
 /// ```
 /// let mut out = [9; 10];
@@ -59,7 +59,7 @@ pub fn encode_logical(values: &mut [u8], nulls: Option<&[u8]>) {
 /// ```
 ///
 /// # Panics
-/// If `bytes` holds less fields than `out`.
+/// If `bytes` has fewer fields than `out`.
 pub fn unpack_bits(bytes: &[u8], bits: usize, out: &mut [u8]) {
     if bits == 0 {
         return;
@@ -79,10 +79,10 @@ pub fn unpack_bits(bytes: &[u8], bits: usize, out: &mut [u8]) {
     }
 }
 
-/// Packs bytes, of which any but 0 is 1, into bits: the inverse of [`unpack_bits`]. Bits that a field does not use are 0.
+/// Packs bytes into bits, any byte except 0 as 1: the inverse of [`unpack_bits`]. Unused bits of a field are 0.
 ///
 /// # Panics
-/// If `out` holds less fields than `values`.
+/// If `out` has fewer fields than `values`.
 pub fn pack_bits(values: &[u8], bits: usize, out: &mut [u8]) {
     if bits == 0 {
         return;
@@ -116,19 +116,20 @@ pub fn trim_text(text: &mut [u8], width: usize) {
     }
 }
 
-/// Makes a UCS-4 character, in the machine's byte order, of each byte: ASCII as it is, other bytes as Latin-1.
+/// Converts each byte to a UCS-4 character in the machine's byte order, reading bytes beyond ASCII as Latin-1.
 ///
 /// # Panics
-/// If `out` has not four bytes for each.
+/// If `out` is not four times as long as `text`.
 pub fn widen_text(text: &[u8], tier: Tier, out: &mut [u8]) {
     assert_eq!(text.len() * 4, out.len(), "four bytes for each");
     isa::dispatch(tier, WidenText { text, out });
 }
 
-/// Makes a byte of each UCS-4 character: the inverse of [`widen_text`]. Returns how many are not ASCII, which become `?`.
+/// Converts each UCS-4 character to a byte: the inverse of [`widen_text`]. Characters beyond ASCII become `?`; returns
+/// their number.
 ///
 /// # Panics
-/// If `text` has not four bytes for each.
+/// If `text` is not four times as long as `out`.
 pub fn narrow_text(text: &[u8], out: &mut [u8]) -> u64 {
     assert_eq!(text.len(), out.len() * 4, "four bytes for each");
     let mut odd = 0;
@@ -141,9 +142,9 @@ pub fn narrow_text(text: &[u8], out: &mut [u8]) -> u64 {
     odd
 }
 
-/// Says which elements of a contiguous native column are null: 1 where the stored integer is `stored` (TNULL), before
-/// the unsigned conventions of `pixel` were applied; else 0. No element of a float is, nor of a type that `stored` does
-/// not fit.
+/// Marks the null elements of a contiguous native column: 1 where the integer in the file, before the unsigned
+/// conventions of `pixel`, is `stored` (TNULL), otherwise 0. Columns of floats, and of types too narrow for `stored`,
+/// have no null elements.
 ///
 /// ```
 /// use tachyfits_kernels::{PixelType, Tier, mark_nulls};
@@ -154,7 +155,7 @@ pub fn narrow_text(text: &[u8], out: &mut [u8]) -> u64 {
 /// ```
 ///
 /// # Panics
-/// If there are not as many nulls as values.
+/// If `nulls` and `values` have different numbers of elements.
 pub fn mark_nulls(values: &[u8], pixel: PixelType, stored: i64, tier: Tier, nulls: &mut [u8]) {
     assert_eq!(values.len(), nulls.len() * pixel.bytes(), "a null for each value");
     match null_bits(pixel, stored) {
@@ -172,7 +173,7 @@ pub fn mark_nulls(values: &[u8], pixel: PixelType, stored: i64, tier: Tier, null
 /// [`mark_nulls`].
 ///
 /// # Panics
-/// If there are not as many nulls as values.
+/// If `nulls` and `values` have different numbers of elements.
 pub fn put_nulls(values: &mut [u8], pixel: PixelType, stored: i64, nulls: &[u8]) {
     assert_eq!(values.len(), nulls.len() * pixel.bytes(), "a null for each value");
     with_pixel!(pixel, P => if let Some(null) = P::from_stored(stored) {
@@ -181,16 +182,16 @@ pub fn put_nulls(values: &mut [u8], pixel: PixelType, stored: i64, nulls: &[u8])
     });
 }
 
-/// Adds to the real parts of complex numbers, the even ones of `values`: TZERO of scaled complex columns.
+/// Adds `zero` to the real parts of complex numbers (the even elements of `values`): TZERO of scaled complex columns.
 pub fn add_to_real_parts(values: &mut [f64], zero: f64) {
     values.iter_mut().step_by(2).for_each(|real| *real += zero);
 }
 
-/// The bits of the native element that stands for null.
+/// Returns the bits of the native element that represents null.
 fn null_bits(pixel: PixelType, stored: i64) -> Option<u64> {
     with_pixel!(pixel, P => P::from_stored(stored).map(|null| {
         let mut bytes = [0; 8];
-        // The value's own bytes come first in the order of a little-endian integer.
+        // On little-endian machines the value's own bytes come first.
         null.store_native(&mut bytes[..P::BYTES]);
         match P::BYTES {
             1 => u64::from(bytes[0]),
@@ -201,7 +202,7 @@ fn null_bits(pixel: PixelType, stored: i64) -> Option<u64> {
     }))
 }
 
-/// At most 128 logical values.
+/// Kernel that decodes at most 128 logical values.
 struct Logical<'a> {
     values: &'a mut [u8],
     nulls: &'a mut [u8],
@@ -225,7 +226,7 @@ impl Kernel for Logical<'_> {
     }
 }
 
-/// Makes characters of four bytes.
+/// Kernel that widens characters to four bytes.
 pub(crate) struct WidenText<'a> {
     text: &'a [u8],
     out: &'a mut [u8],
@@ -244,7 +245,7 @@ impl Kernel for WidenText<'_> {
     }
 }
 
-/// Compares elements with the one that stands for null.
+/// Kernel that compares elements with the null value.
 pub(crate) struct MarkNulls<'a, T> {
     values: &'a [u8],
     null: T,

@@ -1,23 +1,24 @@
-//! Where the fields of rows lie, and runs of bytes that are moved from equally spaced places to others.
+//! Positions of fields in rows, and strided runs of bytes to move.
 
 use crate::isa::Stores;
 
-/// Bytes of a field from which on it is swapped row by row in vector code.
+/// Smallest field, in bytes, that is swapped row by row in vector code.
 pub(crate) const LONG_FIELD: usize = 32;
 
-/// Where the fields of a column lie in the bytes of rows.
+/// Position of a column's fields in the bytes of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fields {
-    /// The first byte of the first row's field.
+    /// Offset of the first row's field, in bytes.
     pub offset: usize,
-    /// From one row to the next.
+    /// Distance between rows, in bytes.
     pub stride: usize,
-    /// Elements of a field.
+    /// Elements per field.
     pub elements: usize,
 }
 
 impl Fields {
-    /// The way of fields to a contiguous column of `bytes`, and the rows from the first field on; `None` without any.
+    /// Returns the strides from the fields to a contiguous column of `bytes`, and the rows from the first field on;
+    /// `None` without fields.
     pub(crate) fn gathered<'a>(
         &self,
         rows: &'a [u8],
@@ -29,7 +30,7 @@ impl Fields {
         Some((ways, &rows[self.offset..]))
     }
 
-    /// How many rows a contiguous column of `bytes` has, and the bytes of a field; `None` without any.
+    /// Returns the number of rows in a contiguous column of `bytes`, and the bytes per field; `None` without fields.
     pub(crate) fn rows_in(&self, bytes: usize, size: usize) -> Option<(usize, usize)> {
         let run = self.elements.checked_mul(size).expect("a field fits in memory");
         if bytes == 0 || run == 0 {
@@ -42,7 +43,7 @@ impl Fields {
     }
 }
 
-/// Runs of bytes that are moved from equally spaced places to others.
+/// Runs of bytes to move, each side with its own stride.
 #[derive(Clone, Copy)]
 pub(crate) struct Ways {
     pub(crate) from_stride: usize,
@@ -52,7 +53,7 @@ pub(crate) struct Ways {
 }
 
 impl Ways {
-    /// The same; runs without anything between them are one run.
+    /// Merges runs that are contiguous on both sides into one run.
     pub(crate) fn joined(self) -> Ways {
         let Ways { from_stride, to_stride, run, count } = self;
         if from_stride != run || to_stride != run {
@@ -62,7 +63,7 @@ impl Ways {
         Ways { from_stride: run, to_stride: run, run, count: 1 }
     }
 
-    /// Both sides up to the end of the last run.
+    /// Cuts both sides at the end of the last run.
     pub(crate) fn cut<'a>(self, from: &'a [u8], to: &'a mut [u8]) -> (&'a [u8], &'a mut [u8]) {
         let last = self.count - 1;
         let to_end = last * self.to_stride + self.run;
@@ -79,9 +80,9 @@ impl Ways {
         stores: impl Stores,
     ) {
         let Ways { from_stride, to_stride, count, .. } = self;
-        // Said here so that the loop need not ask.
+        // Checked here so that the loop needs no checks.
         assert!(from_stride >= BYTES && to_stride >= BYTES, "elements do not overlap");
-        // The last run may end where the bytes do, not a stride later.
+        // The last run may end with the bytes, without a full stride.
         let last = count - 1;
         let (from, last_from) = from.split_at(last * from_stride);
         let (to, last_to) = to.split_at_mut(last * to_stride);
@@ -92,7 +93,7 @@ impl Ways {
     }
 }
 
-/// Moves the element at the beginning.
+/// Moves the first element of `from`.
 #[inline(always)]
 fn put<const BYTES: usize>(
     from: &[u8],

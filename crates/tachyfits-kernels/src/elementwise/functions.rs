@@ -1,19 +1,19 @@
-//! Vectorised functions, each a type, so that a loop is compiled for each and its code can be
-//! inspected by name; and three that are not vectorised.
+//! Vectorised functions, one type each, so that every loop is compiled separately and its code can be inspected by
+//! name; and three scalar functions.
 
 /// A function of one number.
 pub(crate) trait Function {
-    /// Its value; must be `#[inline(always)]`.
+    /// Returns the function value; must be `#[inline(always)]`.
     fn of(x: f64) -> f64;
 }
 
 /// A function of two numbers.
 pub(crate) trait FunctionOfTwo {
-    /// Its value; must be `#[inline(always)]`.
+    /// Returns the function value; must be `#[inline(always)]`.
     fn of(x: f64, y: f64) -> f64;
 }
 
-/// A line names a function and states its value.
+/// Defines function types: each line has a name and an expression.
 macro_rules! functions {
     ($Trait:ident: $($Name:ident($($x:ident),+) = $value:expr;)+) => {
         $(pub(crate) struct $Name;
@@ -38,7 +38,7 @@ functions! { Function:
     UnifyNan(x) = if x.is_nan() { f64::NAN } else { x };
 }
 
-// The smaller or larger of two is the left one of equals, and NaN if either is.
+// Minimum and maximum return the left operand if both are equal, and NaN if either is NaN.
 functions! { FunctionOfTwo:
     Add(x, y) = x + y;
     Subtract(x, y) = x - y;
@@ -56,7 +56,7 @@ functions! { FunctionOfTwo:
     Or(x, y) = truth((x != 0.0) | (y != 0.0));
 }
 
-/// A function with its numbers exchanged.
+/// Function with its operands exchanged.
 pub(crate) struct Reversed<F>(F);
 
 impl<F: FunctionOfTwo> FunctionOfTwo for Reversed<F> {
@@ -71,12 +71,12 @@ fn truth(x: bool) -> f64 {
     if x { 1.0 } else { 0.0 }
 }
 
-/// A power. The square, the usual one, is rounded rightly and needs no call.
+/// Returns a power. The square, the most frequent power, is correctly rounded and needs no library call.
 pub(crate) fn power(x: f64, y: f64) -> f64 {
     if y == 2.0 { x * x } else { x.powf(y) }
 }
 
-/// The remainder of the sign of `y`: as Python and NumPy define it, also for infinities and zeros.
+/// Returns the remainder with the sign of `y`, as in Python and NumPy, also for infinities and zeros.
 pub(crate) fn remainder(x: f64, y: f64) -> f64 {
     let rest = x % y;
     if rest == 0.0 {
@@ -88,8 +88,8 @@ pub(crate) fn remainder(x: f64, y: f64) -> f64 {
     }
 }
 
-/// The floor of the quotient as Python and NumPy define it: of a quotient without rest, so that `1 // 0.1` is 9 and not the
-/// floor of the quotient that is rounded to 10.
+/// Returns the floor of the quotient as Python and NumPy define it: computed from the remainder, so that `1 // 0.1` is
+/// 9, although the rounded quotient is 10.
 pub(crate) fn floor_divide(x: f64, y: f64) -> f64 {
     if y == 0.0 {
         return x / y;

@@ -1,5 +1,5 @@
-//! Polynomial baselines, by polynomials that are orthogonal on the channels of the spectrum (G. E. Forsythe, J. SIAM 5, 74,
-//! 1957): no equations have to be solved, and high orders lose no digits.
+//! Polynomial baselines, from polynomials that are orthogonal on the channels of the spectrum (G. E. Forsythe, J. SIAM
+//! 5, 74, 1957): they need no linear equations, and high orders lose no digits.
 
 use std::collections::TryReserveError;
 
@@ -8,17 +8,17 @@ use super::{FitFlag, Scale, Spectrum, room};
 use crate::LANES;
 use crate::isa::{self, Kernel, Tier};
 
-/// The highest order of a baseline.
+/// Maximum order of a baseline.
 pub const MOST_ORDER: usize = 9;
 const MOST: usize = MOST_ORDER + 1;
-/// Least ratio of the norms of two successive polynomials: below, it is rounding.
+/// Least ratio of the norms of two successive polynomials; smaller ratios are rounding errors.
 const LEAST_RATIO: f64 = 1e-24;
 
-/// Polynomials up to an order, orthogonal on some channels, and the coefficients of the sum of them that fits values.
+/// Polynomials up to an order, orthogonal on some channels, and the coefficients that fit their sum to values.
 #[derive(Clone, Debug)]
 pub(crate) struct Polynomial {
     order: usize,
-    /// Of the recurrence p' = (u - alpha) p - beta p''.
+    /// Coefficients of the recurrence p' = (u - alpha) p - beta p''.
     alpha: [f64; MOST],
     beta: [f64; MOST],
     norms: [f64; MOST],
@@ -33,7 +33,7 @@ pub(crate) struct Orthogonal<'a> {
     pub(crate) values: &'a [f64],
     pub(crate) weights: &'a [f64],
     pub(crate) order: usize,
-    /// Room for three columns as long as the coordinates; the first becomes the residual.
+    /// Work space of three columns as long as the coordinates; the first becomes the residual.
     pub(crate) columns: &'a mut [f64],
 }
 
@@ -85,7 +85,7 @@ impl Kernel for Orthogonal<'_> {
 }
 
 impl Polynomial {
-    /// For each power of the coordinate, its coefficient and the variance of that for a noise of 1.
+    /// Returns, for each power of the coordinate, the coefficient and its variance for a noise of 1.
     pub(crate) fn powers(&self) -> [(f64, f64); MOST] {
         let mut powers = [(0.0, 0.0); MOST];
         let (mut previous, mut current) = ([0.0; MOST], [0.0; MOST]);
@@ -108,7 +108,7 @@ impl Polynomial {
     }
 }
 
-/// A fit of a polynomial to spectra of the same channels.
+/// Fit of a polynomial to spectra with the same channels.
 ///
 /// ```
 /// use tachyfits_kernels::{BaselineFit, Tier};
@@ -133,7 +133,8 @@ pub struct BaselineFit {
 }
 
 impl BaselineFit {
-    /// A fit of this order, at most [`MOST_ORDER`], to the channels that are `used`, one per coordinate.
+    /// Returns a fit of this order, at most [`MOST_ORDER`], to the channels for which `used`, one flag per coordinate,
+    /// is true.
     ///
     /// # Errors
     /// If there is too little memory.
@@ -146,7 +147,7 @@ impl BaselineFit {
         let scale = Scale::new(coordinates);
         let scaled = scale.scaled(coordinates)?;
         let mut columns = room(scaled.len() * 3)?;
-        // At most the reserved room.
+        // Within the reserved capacity.
         columns.resize(scaled.len() * 3, 0.0);
         let (values, weights) = (room(scaled.len())?, room(scaled.len())?);
         let spectrum = Spectrum { values, weights, ..Spectrum::default() };
@@ -155,12 +156,12 @@ impl BaselineFit {
         Ok(BaselineFit { order, scale, coordinates: scaled, used, tier, spectrum, columns })
     }
 
-    /// The coordinate about which coefficients are.
+    /// Returns the reference coordinate of the coefficients.
     pub fn reference(&self) -> f64 {
         self.scale.middle
     }
 
-    /// How many numbers [`BaselineFit::push`] appends.
+    /// Returns the number of values that [`BaselineFit::push`] appends.
     pub fn outputs(&self) -> usize {
         2 * (self.order + 1) + 3
     }
@@ -180,9 +181,9 @@ impl BaselineFit {
         isa::dispatch(self.tier, fit).ok_or(FitFlag::Undetermined)
     }
 
-    /// Appends, for each power of the distance to the reference, the coefficient and its standard error; then the square
-    /// root of the sum of squared residuals, the number of channels and the flag. Errors are those of the noise given, or
-    /// of the residuals if that is `None`; NaN if no channels are left to estimate it.
+    /// Appends, for each power of the distance to the reference, the coefficient and its standard error; then the
+    /// square root of the sum of squared residuals, the number of channels and the flag. The errors are based on
+    /// `noise`, or on the residuals if it is `None`; they are NaN if too few channels remain to estimate it.
     pub fn push(&mut self, values: &[f64], noise: Option<f64>, results: &mut Vec<f64>) {
         let fit = self.fit(values);
         let (size, count) = (self.spectrum.size, self.spectrum.count);
@@ -207,12 +208,12 @@ impl BaselineFit {
         results.extend([count as f64, f64::from(flag as u8)]);
     }
 
-    /// How many coefficients a baseline has.
+    /// Returns the number of coefficients of a baseline.
     pub fn coefficients(&self) -> usize {
         self.order + 1
     }
 
-    /// Gives the coefficients of the baseline of a spectrum for [`BaselineFit::subtract`]; NaN if it has none.
+    /// Writes the coefficients of a spectrum's baseline, for [`BaselineFit::subtract`]; NaN if the fit fails.
     pub fn find(&mut self, values: &[f64], coefficients: &mut [f64]) {
         match self.fit(values) {
             Ok(polynomial) => {
@@ -224,8 +225,8 @@ impl BaselineFit {
         }
     }
 
-    /// Subtracts baselines from values of one channel, or of successive ones: value after value, with `step` channels and
-    /// `stride` coefficients from one to the next.
+    /// Subtracts baselines from values of one channel, or of successive channels: from one value to the next, the
+    /// channel advances by `step` and the coefficients by `stride`.
     pub fn subtract(
         &self,
         values: &mut [f64],

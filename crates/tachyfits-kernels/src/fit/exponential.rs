@@ -1,13 +1,13 @@
-//! The exponential function of negative numbers, sixteen at a time.
+//! Exponential function of negative numbers, sixteen at a time.
 
 use crate::LANES;
 
-/// Added to a number below 2^51, it leaves the nearest integer in the low bits.
+/// Adding this to a number below 2^51 leaves the nearest integer in the low bits.
 const ROUND: f64 = 6_755_399_441_055_744.0;
-/// The natural logarithm of 2 in two parts; products of the first with integers below 2^11 are exact.
+/// Natural logarithm of 2 in two parts; products of the first with integers below 2^11 are exact.
 const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-/// Below this, the result would be no normal number; it is 0.
+/// Smallest argument: below it, the result would be denormal and is set to 0.
 const LEAST: f64 = -708.0;
 
 /// Inverse factorials from 13 to 0: the terms beyond are below the rounding error for |r| ≤ ln 2 / 2.
@@ -28,7 +28,7 @@ const TERMS: [f64; 14] = [
     1.0,
 ];
 
-/// e to the power of each number, none of which is positive; 0 below -708. Relative errors are below 4e-16.
+/// Computes e to the power of each number, none of which is positive; 0 below -708. Relative errors are below 4e-16.
 #[inline(always)]
 pub(crate) fn exponentials(numbers: &[f64; LANES]) -> [f64; LANES] {
     let mut results = [0.0; LANES];
@@ -41,14 +41,14 @@ pub(crate) fn exponentials(numbers: &[f64; LANES]) -> [f64; LANES] {
         for term in &TERMS[1..] {
             sum = sum * rest + term;
         }
-        // The low bits of `rounded` are the power of two, the exponent of a number that is one.
+        // The low bits of `rounded` are the exponent of the power of two.
         let scale = f64::from_bits(rounded.to_bits().wrapping_add(1023) << 52);
         *result = if number > LEAST { sum * scale } else { 0.0 };
     }
     results
 }
 
-/// e to the power of a number that is not positive, as the fits compute it.
+/// Computes e to the power of a number that is not positive, as the fits do.
 ///
 /// ```
 /// use tachyfits_kernels::exponential;

@@ -1,5 +1,5 @@
 //! Gaussian lines with a polynomial baseline, by the method of Levenberg and Marquardt with analytic first and second
-//! derivatives: with first ones alone, a fit of another shape takes hundreds of steps.
+//! derivatives. With first derivatives only, fits of lines with another shape take hundreds of steps.
 
 use std::collections::TryReserveError;
 
@@ -9,44 +9,44 @@ use super::normal::{MOST, Normal};
 use super::{FitFlag, Scale, Spectrum, room};
 use crate::isa::{self, Tier};
 
-/// The highest order of a baseline that is fitted together with Gaussians.
+/// Maximum order of a baseline that is fitted together with Gaussians.
 pub const MOST_JOINT_ORDER: usize = 5;
 
-/// Damping of the first step, and where a fit gives up.
+/// Damping of the first step, and the damping at which a fit gives up.
 const FIRST_DAMPING: f64 = 1e-3;
 const LEAST_DAMPING: f64 = 1e-12;
 const MOST_DAMPING: f64 = 1e10;
-/// A fit has converged if the next step would change chi² by less than this, in squares of the noise: parameters are
-/// then within a ten-millionth of their errors.
+/// A fit has converged if the next step would change chi² by less than this, in squares of the noise: the parameters
+/// are then within a ten-millionth of their errors.
 const GAIN: f64 = 1e-14;
-/// The same, where no step improves the fit any more, because of rounding.
+/// The same limit once rounding prevents any step from improving the fit.
 const STALLED_GAIN: f64 = 1e-6;
-/// A gain that is rounding, as a share of the squared values.
+/// Largest gain due to rounding, relative to the sum of squared values.
 const ROUNDING: f64 = 1e-26;
 
 /// Least and greatest values of parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParameterLimits {
-    /// Of each amplitude.
+    /// Limits of each amplitude.
     pub amplitude: [f64; 2],
-    /// Of each centre.
+    /// Limits of each centre.
     pub centre: [f64; 2],
-    /// Of each standard deviation; the first is above 0.
+    /// Limits of each standard deviation; the lower one is above 0.
     pub sigma: [f64; 2],
 }
 
-/// The model of a spectrum.
+/// Model of a spectrum.
 #[derive(Clone, Copy, Debug)]
 pub struct GaussianModel {
-    /// Gaussians, from 1 to [`MOST_COMPONENTS`](super::MOST_COMPONENTS).
+    /// Number of Gaussians, from 1 to [`MOST_COMPONENTS`](super::MOST_COMPONENTS).
     pub components: usize,
-    /// The order of the baseline, at most [`MOST_JOINT_ORDER`]; `None` without one.
+    /// Order of the baseline, at most [`MOST_JOINT_ORDER`]; `None` without baseline.
     pub baseline: Option<usize>,
-    /// Where parameters may be.
+    /// Limits of the parameters.
     pub limits: ParameterLimits,
-    /// The noise of a channel; `None`: that of the residuals.
+    /// Noise of a channel; `None`: estimated from the residuals.
     pub noise: Option<f64>,
-    /// The most steps.
+    /// Maximum number of steps.
     pub iterations: usize,
 }
 
@@ -56,7 +56,7 @@ impl GaussianModel {
     }
 }
 
-/// A fit of Gaussians to spectra of the same channels.
+/// Fit of Gaussians to spectra with the same channels.
 ///
 /// ```
 /// use tachyfits_kernels::{GaussianFit, GaussianModel, ParameterLimits, Tier};
@@ -74,7 +74,7 @@ pub struct GaussianFit {
     model: GaussianModel,
     scale: Scale,
     coordinates: Vec<f64>,
-    /// Channels of a spectrum; the vectors are longer, up to whole lanes.
+    /// Channels of a spectrum; the vectors are padded to whole lanes.
     channels: usize,
     tier: Tier,
     spectrum: Spectrum,
@@ -82,14 +82,14 @@ pub struct GaussianFit {
     residual: Vec<f64>,
 }
 
-/// A fit with this many lines.
+/// Parameters of a fit with this number of lines.
 #[derive(Clone, Copy)]
 struct Attempt {
     lines: usize,
     parameters: [f64; MOST],
 }
 
-/// Where a fit ended.
+/// Result of a fit.
 struct Minimum {
     attempt: Attempt,
     normal: Normal,
@@ -97,7 +97,7 @@ struct Minimum {
 }
 
 impl GaussianFit {
-    /// A fit of a model to spectra with these coordinates, which are finite.
+    /// Returns a fit of a model to spectra with these coordinates, which are finite.
     ///
     /// # Errors
     /// If there is too little memory.
@@ -109,10 +109,10 @@ impl GaussianFit {
         let scale = Scale::new(coordinates);
         let scaled = scale.scaled(coordinates)?;
         let parameters = model.components * OF_LINE + model.coefficients();
-        // The guess of a baseline needs four.
+        // The first guess of a baseline needs four.
         let count = scaled.len() * (parameters + 1).max(4);
         let mut columns = room(count)?;
-        // At most the reserved room.
+        // Within the reserved capacity.
         columns.resize(count, 0.0);
         let residual = room(scaled.len())?;
         let (values, weights) = (room(scaled.len())?, room(scaled.len())?);
@@ -129,22 +129,22 @@ impl GaussianFit {
         })
     }
 
-    /// The coordinate about which the coefficients of the baseline are.
+    /// Returns the reference coordinate of the baseline's coefficients.
     pub fn reference(&self) -> f64 {
         self.scale.middle
     }
 
-    /// How many numbers [`GaussianFit::push`] appends.
+    /// Returns the number of values that [`GaussianFit::push`] appends.
     pub fn outputs(&self) -> usize {
         8 * self.model.components + 2 * self.model.coefficients() + 3
     }
 
-    /// Appends the results of a spectrum, NaN where undefined.
+    /// Appends the results of a spectrum, whose undefined channels are NaN.
     ///
-    /// For each Gaussian, that of the greatest absolute amplitude first: amplitude, centre, standard deviation and
-    /// integral, each followed by its standard error. For each power of the distance to the reference its coefficient
-    /// and the error of that. The square root of the sum of squared residuals, the number of channels, and the flag. All
-    /// but the last two are NaN unless the fit converged.
+    /// For each Gaussian, in order of decreasing absolute amplitude: amplitude, centre, standard deviation and
+    /// integral, each followed by its standard error. For each power of the distance to the reference: the coefficient
+    /// and its error. Then the square root of the sum of squared residuals, the number of channels, and the flag. All
+    /// except the last two are NaN unless the fit converged.
     pub fn push(&mut self, values: &[f64], results: &mut Vec<f64>) {
         let begin = results.len();
         let outcome = self.fit(values).and_then(|minimum| match minimum.flag {
@@ -155,7 +155,7 @@ impl GaussianFit {
             Ok(()) => FitFlag::Converged,
             Err(flag) => {
                 results.truncate(begin);
-                // At most the numbers of three Gaussians and a baseline.
+                // At most the results of three Gaussians and a baseline.
                 results.resize(begin + self.outputs() - 2, f64::NAN);
                 flag
             }
@@ -169,7 +169,7 @@ impl GaussianFit {
         let (size, half) = (self.spectrum.size, self.scale.half);
         let freedom = (self.spectrum.count - normal.parameters) as f64;
         let noise = self.model.noise.unwrap_or_else(|| (normal.squares / freedom).sqrt() * size);
-        // Of scaled parameters.
+        // Error of a scaled parameter.
         let error = |variance: f64| variance.max(0.0).sqrt() * (noise / size);
         let parameters = &attempt.parameters;
         let mut order = [0, 1, 2];
@@ -207,7 +207,7 @@ impl GaussianFit {
         Channels { coordinates: &self.coordinates, values, weights, tier: self.tier }
     }
 
-    /// Limits of a parameter of scaled values.
+    /// Returns the limits of a parameter, in scaled units.
     fn limits(&self, attempt: &Attempt, parameter: usize) -> [f64; 2] {
         let ParameterLimits { amplitude, centre, sigma } = self.model.limits;
         let Scale { middle, half } = self.scale;
@@ -241,7 +241,7 @@ impl GaussianFit {
             attempt.parameters = baseline;
         }
         self.columns = columns;
-        // One line more at a time: each begins at the highest peak that is left, or at half of the widest line.
+        // Add one line at a time: each begins at the highest peak of the residual, or at half of the widest line.
         let mut best = None;
         for _ in 0..components {
             let Some(next) = self.with_line(&attempt) else {
@@ -263,7 +263,7 @@ impl GaussianFit {
         best.ok_or(FitFlag::Undetermined)
     }
 
-    /// The same model with another line, from the residual.
+    /// Adds a line at the highest peak of the residual.
     fn with_line(&mut self, attempt: &Attempt) -> Option<Attempt> {
         let _ = self.equations(attempt);
         let (length, count) = (self.coordinates.len(), self.parameters(attempt));
@@ -276,7 +276,7 @@ impl GaussianFit {
         Some(self.added(attempt, line?))
     }
 
-    /// The same model with its widest line cut in two.
+    /// Splits the widest line in two.
     fn with_split_line(&self, attempt: &Attempt) -> Option<Attempt> {
         let width = |line: usize| attempt.parameters[line * OF_LINE + 2];
         let widest =
@@ -354,7 +354,7 @@ impl GaussianFit {
                 break;
             }
             let Some(step) = normal.step(damping, &free) else {
-                // Not near a minimum: more damping makes the step one along the gradient.
+                // Not near a minimum: more damping turns the step towards the gradient.
                 damping = (damping * 10.0).max(FIRST_DAMPING);
                 if damping > MOST_DAMPING {
                     flag = FitFlag::Undetermined;
@@ -370,8 +370,8 @@ impl GaussianFit {
             }
             let trial = self.equations(&next);
             if trial.squares < normal.squares {
-                // By how much of what was expected the fit improved (K. Madsen, H. B. Nielsen and O. Tingleff, "Methods
-                // for non-linear least squares problems", 2004).
+                // Ratio of actual to predicted improvement (K. Madsen, H. B. Nielsen and O. Tingleff, "Methods for
+                // non-linear least squares problems", 2004).
                 let expected: f64 = (0..count)
                     .map(|at| {
                         let damped = damping * normal.matrix[at][at] * step[at];

@@ -1,16 +1,16 @@
-//! First values of the parameters, from the moments of what the model does not describe yet.
+//! Initial values of the parameters, from the moments of the residual.
 
 use super::baseline::Orthogonal;
 use super::normal::MOST;
 use crate::isa::{self, Tier};
 
-/// Channels farther from the baseline than this many times the rms do not count for the next one.
+/// Clipping limit of the baseline fit, in units of the rms.
 const CLIP: f64 = 2.0;
 const CLIPS: usize = 5;
-/// Residuals below this are rounding, for values of at most 1.
+/// Smallest peak above rounding, for values of at most 1.
 const LEAST_PEAK: f64 = 1e-13;
 
-/// The channels of a spectrum.
+/// Channels of a spectrum.
 #[derive(Clone, Copy)]
 pub(crate) struct Channels<'a> {
     pub(crate) coordinates: &'a [f64],
@@ -20,7 +20,7 @@ pub(crate) struct Channels<'a> {
 }
 
 impl<'a> Channels<'a> {
-    /// The same without the zeros that fill the last lanes.
+    /// Returns the first `count` channels, without the padding of the last lanes.
     pub(crate) fn first(&self, count: usize) -> Channels<'a> {
         let Channels { coordinates, values, weights, tier } = *self;
         let (coordinates, weights) = (&coordinates[..count], &weights[..count]);
@@ -28,8 +28,8 @@ impl<'a> Channels<'a> {
     }
 }
 
-/// The coefficients of a baseline under lines: channels far from it are left out and it is fitted again. `columns` has
-/// room for four columns. `None` if the channels do not determine it.
+/// Fits the baseline under lines: excludes channels far from it and repeats the fit. `columns` has room for four
+/// columns. Returns `None` if the channels do not determine the coefficients.
 pub(crate) fn clipped_baseline(
     channels: &Channels<'_>,
     order: usize,
@@ -63,9 +63,9 @@ pub(crate) fn clipped_baseline(
     Some(coefficients)
 }
 
-/// The amplitude, centre and standard deviation of the highest peak, up or down, of a residual smoothed over three channels:
-/// the moments of the channels within its full width about it. `columns` has room for a column. `None` if the residual is
-/// rounding.
+/// Estimates amplitude, centre and standard deviation of the highest peak, positive or negative, of a residual smoothed
+/// over three channels, from the moments of the channels within its full width. `columns` has room for one column.
+/// Returns `None` if the residual is rounding.
 pub(crate) fn peak(
     channels: &Channels<'_>,
     residual: &[f64],

@@ -1,4 +1,4 @@
-//! The model of a spectrum and its derivatives: Gaussians, each of amplitude, centre and standard deviation, and then the
+//! Model of a spectrum and its derivatives: Gaussians with amplitude, centre and standard deviation, followed by the
 //! coefficients of a polynomial.
 
 use super::exponential::exponentials;
@@ -7,20 +7,20 @@ use crate::LANES;
 use crate::fold::add_lanes;
 use crate::isa::Kernel;
 
-/// Parameters of a Gaussian.
+/// Parameters per Gaussian.
 pub(crate) const OF_LINE: usize = 3;
-/// The most Gaussians.
+/// Maximum number of Gaussians.
 pub const MOST_COMPONENTS: usize = 3;
 
-/// The normal equations of the model for some parameters.
+/// Normal equations of the model for some parameters.
 pub(crate) struct Equations<'a> {
     pub(crate) coordinates: &'a [f64],
     pub(crate) values: &'a [f64],
     pub(crate) weights: &'a [f64],
-    /// Of the Gaussians, and then of the polynomial.
+    /// Parameters of the Gaussians, followed by those of the polynomial.
     pub(crate) parameters: &'a [f64],
     pub(crate) lines: usize,
-    /// Room for a column per parameter and one for the residual, as long as the coordinates, one after the other.
+    /// Work space for one column per parameter and one for the residual, each as long as the coordinates.
     pub(crate) columns: &'a mut [f64],
 }
 
@@ -31,7 +31,7 @@ impl Kernel for Equations<'_> {
     fn run(self) -> Normal {
         let Equations { coordinates, values, weights, parameters, lines, columns } = self;
         let (length, count) = (coordinates.len(), parameters.len());
-        // Of each line, sums of residual times shape times powers of the offset.
+        // Per line: sums of residual times shape times powers of the offset.
         let mut powers = [[[0.0; LANES]; 5]; MOST_COMPONENTS];
         for at in (0..length).step_by(LANES) {
             let (mut u, mut w, mut rest) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
@@ -116,7 +116,7 @@ impl Kernel for Equations<'_> {
     }
 }
 
-/// Sum of the products of two columns, whose length is a multiple of [`LANES`].
+/// Sums the products of two columns, whose length is a multiple of [`LANES`].
 #[inline(always)]
 pub(crate) fn dot(one: &[f64], other: &[f64]) -> f64 {
     let mut lanes = [0.0; LANES];

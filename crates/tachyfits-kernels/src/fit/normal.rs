@@ -1,18 +1,18 @@
 //! Normal equations of a few parameters, solved by Cholesky's method.
 
-/// The most parameters: three Gaussians and six coefficients of a baseline.
+/// Maximum number of parameters: three Gaussians and six coefficients of a baseline.
 pub(crate) const MOST: usize = 15;
 
-/// The upper triangle of a symmetric matrix.
+/// Upper triangle of a symmetric matrix.
 pub(crate) type Matrix = [[f64; MOST]; MOST];
 
-/// Products of the columns of a Jacobian with each other and with the residual.
+/// Products of a Jacobian's columns with each other and with the residual.
 #[derive(Clone, Debug)]
 pub(crate) struct Normal {
     pub(crate) parameters: usize,
     pub(crate) matrix: Matrix,
-    /// Half of the second derivatives of the sum of squares: `matrix` less the products of the residual with the second
-    /// derivatives of the model.
+    /// Half of the second derivatives of the sum of squares: `matrix` minus the products of the residual with the
+    /// second derivatives of the model.
     pub(crate) curvature: Matrix,
     /// Products with the residual: the direction in which each parameter improves the fit.
     pub(crate) gradient: [f64; MOST],
@@ -20,19 +20,19 @@ pub(crate) struct Normal {
     pub(crate) squares: f64,
 }
 
-/// Least pivot of a matrix with a diagonal of ones: below, two parameters have the same effect to within rounding.
+/// Least pivot of a matrix with a unit diagonal; below it, two parameters have the same effect to within rounding.
 const LEAST_PIVOT: f64 = 1e-13;
 
-/// The factor of a matrix scaled to a diagonal of ones.
+/// Cholesky factor of a matrix scaled to a unit diagonal.
 struct Factor {
     lower: [[f64; MOST]; MOST],
     scales: [f64; MOST],
 }
 
 impl Normal {
-    /// Changes of the parameters towards the minimum of the sum of squares, taken as a parabola, with `damping` added to the
-    /// scaled diagonal (D. W. Marquardt, J. SIAM 11, 431, 1963); 0 for parameters that are not free. `None` if the parabola
-    /// has no minimum.
+    /// Returns the changes of the parameters towards the minimum of the sum of squares, approximated by a parabola,
+    /// with `damping` added to the scaled diagonal (D. W. Marquardt, J. SIAM 11, 431, 1963); 0 for fixed parameters.
+    /// Returns `None` if the parabola has no minimum.
     pub(crate) fn step(&self, damping: f64, free: &[bool; MOST]) -> Option<[f64; MOST]> {
         let factor = self.factor(&self.curvature, damping, free)?;
         let mut step = [0.0; MOST];
@@ -44,7 +44,7 @@ impl Normal {
         Some(step)
     }
 
-    /// The inverse matrix: the covariance of the parameters for a noise of 1.
+    /// Returns the inverse matrix: the covariance of the parameters for a noise of 1.
     pub(crate) fn covariance(&self) -> Option<[[f64; MOST]; MOST]> {
         let factor = self.factor(&self.matrix, 0.0, &[true; MOST])?;
         let mut inverse = [[0.0; MOST]; MOST];
@@ -58,7 +58,7 @@ impl Normal {
         Some(inverse)
     }
 
-    /// The factor of a matrix that is scaled as `self.matrix` has to be for a diagonal of ones.
+    /// Factors a matrix, scaled so that `self.matrix` would have a unit diagonal.
     fn factor(&self, matrix: &Matrix, damping: f64, free: &[bool; MOST]) -> Option<Factor> {
         let mut factor = Factor { lower: [[0.0; MOST]; MOST], scales: [1.0; MOST] };
         let count = self.parameters;

@@ -1,7 +1,7 @@
 //! Twins of checksums.
 
-/// Twin of [`crate::OnesComplement`]: what the bytes, which begin `offset` bytes into zeros, sum to, the carry of each
-/// addition going round at once.
+/// Twin of [`crate::OnesComplement`]: sums bytes that follow `offset` zeros, and adds the carry of each addition at
+/// once.
 pub fn ones_complement(offset: u64, bytes: &[u8]) -> u32 {
     let mut padded = vec![0; (offset % 4) as usize];
     padded.extend(bytes);

@@ -1,4 +1,4 @@
-//! Twins of moving columns of tables: row by row, element by element.
+//! Twins of moving table columns: row by row, element by element.
 
 use crate::columns::Fields;
 use crate::pixel::PixelType;
@@ -38,7 +38,7 @@ fn in_bytes(fields: Fields, pixel: PixelType) -> Fields {
     Fields { elements: fields.elements * pixel.bytes(), ..fields }
 }
 
-/// Twin of [`crate::decode_logical`]: values, nulls, and how many bytes the Standard does not have.
+/// Twin of [`crate::decode_logical`]: values, nulls, and the number of bytes that the Standard does not define.
 pub fn decode_logical(bytes: &[u8]) -> (Vec<u8>, Vec<u8>, u64) {
     let meaning = |&byte: &u8| match byte {
         b'T' => (1, 0, 0),
@@ -78,7 +78,7 @@ pub fn trim_text(text: &[u8], width: usize) -> Vec<u8> {
     out
 }
 
-/// Twin of [`crate::mark_nulls`], of the column as it is stored: big-endian.
+/// Twin of [`crate::mark_nulls`] for a stored, big-endian column.
 pub fn mark_nulls(stored: &[u8], pixel: PixelType, null: i64) -> Vec<u8> {
     let is_null = |bytes: &[u8]| match super::stored(bytes, pixel) {
         super::NaiveStored::Integer(x) => u8::from(x == i128::from(null)),
@@ -87,7 +87,7 @@ pub fn mark_nulls(stored: &[u8], pixel: PixelType, null: i64) -> Vec<u8> {
     stored.chunks_exact(pixel.bytes()).map(is_null).collect()
 }
 
-/// Twin of [`crate::integers_of_text`], of one field: what is in it if it has blanks, a minus or none, and digits, or only
+/// Twin of [`crate::integers_of_text`] for one field: its value if it has blanks, an optional minus and digits, or only
 /// blanks.
 pub fn integer_of_text(field: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(field).ok()?.trim_start_matches(' ');

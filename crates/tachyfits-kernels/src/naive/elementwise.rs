@@ -1,4 +1,4 @@
-//! Twins of the arithmetic on elements: one number at a time.
+//! Twins of elementwise arithmetic: one number at a time.
 
 use crate::{Binary, Unary};
 use std::cmp::Ordering;
@@ -68,7 +68,7 @@ pub fn select(condition: f64, then: f64, otherwise: f64) -> f64 {
     if is_true(condition) { then } else { otherwise }
 }
 
-/// The remainder of a division that rounds down, as Python has it: between 0 and `y`, a zero of the sign of `y`.
+/// Returns the remainder of a division that rounds down, as in Python: between 0 and `y`, a zero with the sign of `y`.
 fn remainder(x: f64, y: f64) -> f64 {
     let truncated = x % y;
     let signs_differ = truncated.is_sign_negative() != y.is_sign_negative();
@@ -85,7 +85,7 @@ fn remainder(x: f64, y: f64) -> f64 {
     }
 }
 
-/// How often `y` goes into what `remainder` leaves of `x`; as IEEE 754 divides where that has no meaning.
+/// Returns the floor of `x / y`, from the remainder; the quotient of IEEE 754 if the remainder is NaN.
 fn floor_divide(x: f64, y: f64) -> f64 {
     if y == 0.0 {
         return x / y;
@@ -96,13 +96,13 @@ fn floor_divide(x: f64, y: f64) -> f64 {
     let times = (x - truncated) / y - below;
     match times {
         0.0 => 0.0 * (x / y).signum(),
-        // It is an integer but for the rounding of the division.
+        // An integer except for the rounding of the division.
         times if times - times.floor() > 0.5 => times.ceil(),
         times => times.floor(),
     }
 }
 
-/// NaN is true, as for NumPy.
+/// NaN is true, as in NumPy.
 fn is_true(x: f64) -> bool {
     x.is_nan() || x.abs() > 0.0
 }

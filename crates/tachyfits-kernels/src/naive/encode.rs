@@ -3,7 +3,7 @@
 use super::offset;
 use crate::{Encoding, PixelType};
 
-/// Twin of [`crate::encode_f64`]: the bytes, and how many values are lost.
+/// Twin of [`crate::encode_f64`]: the bytes, and the number of lost values.
 pub fn encode_f64(values: &[f64], encoding: &Encoding) -> (Vec<u8>, u64) {
     let mut out = Vec::new();
     let mut lost = 0;
@@ -24,7 +24,7 @@ pub fn encode_f32(values: &[f32], encoding: &Encoding) -> (Vec<u8>, u64) {
     encode_f64(&values, encoding)
 }
 
-/// The bytes of one value, and whether it is lost.
+/// Returns the bytes of one value, and whether the value is lost.
 fn encode(value: f64, encoding: &Encoding) -> (Vec<u8>, bool) {
     let unscaled = match encoding.scaling {
         Some((scale, zero)) => (value - zero) / scale,

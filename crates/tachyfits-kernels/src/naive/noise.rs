@@ -1,4 +1,4 @@
-//! Twin of measuring noise: the differences of each row, sorted.
+//! Twin of the noise measurement: the differences of each row, sorted.
 
 use crate::{Noise, NoiseKey, NoisePixel};
 

@@ -3,7 +3,7 @@
 use super::decode_f64;
 use crate::{Encoding, NullCounts, NullRule, PixelType};
 
-/// Decodes element by element; null ones are replaced by `value`, or keep what `out` has. Returns the flags too.
+/// Decodes element by element; null elements become `value`, or keep the content of `out`. Returns the flags too.
 pub fn decode_elements(
     bytes: &[u8],
     encoding: &Encoding,
@@ -88,7 +88,7 @@ fn is_small(pixel: &[u8], kind: PixelType) -> bool {
     }
 }
 
-/// (bits, clipped, odd) of a value as an integer.
+/// Returns (bits, clipped, odd) of a value as an integer.
 fn integer_of(value: f64, kind: PixelType) -> (u64, bool, bool) {
     let (low, high): (i128, i128) = match kind {
         PixelType::U8 => (0, u8::MAX.into()),
@@ -107,7 +107,7 @@ fn integer_of(value: f64, kind: PixelType) -> (u64, bool, bool) {
     ((value.trunc() as i128).clamp(low, high) as u64, is_clipped, is_odd)
 }
 
-/// The lowest bytes of a word, in the machine's byte order.
+/// Returns the lowest bytes of a word, in the machine's byte order.
 fn lowest(bits: u64, width: usize) -> Vec<u8> {
     let bytes = bits.to_be_bytes()[8 - width..].to_vec();
     if cfg!(target_endian = "little") { bytes.into_iter().rev().collect() } else { bytes }

@@ -1,4 +1,4 @@
-//! The twins of order statistics: one comparison at a time.
+//! Twins of order statistics: one comparison at a time.
 
 use crate::{Cells, KeyBins, Split, key_of};
 
@@ -31,7 +31,7 @@ pub fn deviations(values: &[f64], center: f64) -> Vec<f64> {
     values.iter().map(|&x| (x - center).abs()).collect()
 }
 
-/// Twin of [`KeyBins::count`]: looks through the bins.
+/// Twin of [`KeyBins::count`]: searches the bins one by one.
 pub fn key_counts(values: &[f64], bins: &KeyBins) -> Vec<u64> {
     let width = 1u128 << bins.shift;
     let first = u128::from(bins.first);
@@ -53,7 +53,7 @@ pub fn key_counts(values: &[f64], bins: &KeyBins) -> Vec<u64> {
     counts
 }
 
-/// Twin of [`crate::KeyCuts::piece`]: counts the pieces that begin up to the key.
+/// Twin of [`crate::KeyCuts::piece`]: counts the pieces that begin at or before the key.
 pub fn key_piece(firsts: &[u64], key: u64) -> usize {
     firsts.iter().filter(|&&first| first <= key).count()
 }

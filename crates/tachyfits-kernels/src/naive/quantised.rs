@@ -1,8 +1,8 @@
-//! Twins of quantising: one pixel after another, with the random numbers counted as the Standard does.
+//! Twins of quantising: one pixel at a time, with the random numbers in the order of the Standard.
 
 use crate::{Quantiser, random_numbers};
 
-/// The random numbers of as many pixels; zeros without dither.
+/// Returns the random number of each pixel; zeros without dither.
 fn random_of(pixels: usize, dither: Option<usize>) -> Vec<f64> {
     let Some(mut block) = dither else { return vec![0.0; pixels] };
     let random = random_numbers();
@@ -20,7 +20,7 @@ fn random_of(pixels: usize, dither: Option<usize>) -> Vec<f64> {
     found
 }
 
-/// Twin of [`crate::dequantise_f64`]; that of f32 rounds its values.
+/// Twin of [`crate::dequantise_f64`]; rounded to f32, its values are those of [`crate::dequantise_f32`].
 pub fn dequantise(integers: &[i32], how: &Quantiser) -> Vec<f64> {
     let random = random_of(integers.len(), how.dither);
     let value = |(&integer, random): (&i32, f64)| {

@@ -2,7 +2,7 @@
 
 use crate::RicePixel;
 
-/// The pixels of a stream; `None` where it ends too early or is damaged.
+/// Decodes the pixels of a stream; `None` if it ends too early or is damaged.
 pub fn decode_rice<P: RicePixel>(stream: &[u8], block: usize, pixels: usize) -> Option<Vec<P>> {
     let mut at = 0;
     let mut bit = || {

@@ -1,16 +1,16 @@
-//! Twins of the reductions across rows: one output after another, its pixels row by row.
+//! Twins of the reductions across rows: one output after another, pixel by pixel.
 
 use super::decode_f64;
 use crate::{Common, Compensated, Encoding, ExtremaRows};
 
-/// The pixels of output after output: `columns[output][row]`.
+/// Returns the pixels of each output: `columns[output][row]`.
 pub(crate) fn columns(rows: &[&[u8]], encoding: &Encoding) -> Vec<Vec<f64>> {
     let rows: Vec<Vec<f64>> = rows.iter().map(|row| decode_f64(row, encoding)).collect();
     let outputs = rows.first().map_or(0, Vec::len);
     (0..outputs).map(|output| rows.iter().map(|row| row[output]).collect()).collect()
 }
 
-/// Number and sum of the pixels that are defined, added in the order of rows.
+/// Returns count and sum of the defined pixels, added in the order of rows.
 fn count_and_sum(column: &[f64]) -> (u64, f64) {
     let defined = column.iter().filter(|x| !x.is_nan());
     defined.fold((0, 0.0), |(count, sum), x| (count + 1, sum + x))
@@ -21,7 +21,7 @@ pub fn sum_rows(rows: &[&[u8]], encoding: &Encoding) -> Vec<(u64, f64)> {
     columns(rows, encoding).iter().map(|column| count_and_sum(column)).collect()
 }
 
-/// Twin of [`crate::SumRows::common`], where it is looked for.
+/// Twin of [`crate::SumRows::common`], for outputs that it compares.
 pub fn common_rows(rows: &[&[u8]], encoding: &Encoding) -> Vec<Common> {
     let common =
         |column: &Vec<f64>| column.iter().fold(Common::Unknown, |common, &x| common.and(x));
@@ -31,18 +31,18 @@ pub fn common_rows(rows: &[&[u8]], encoding: &Encoding) -> Vec<Common> {
 /// Count, sum and second moment of one output.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moments {
-    /// Pixels that are defined.
+    /// Number of defined pixels.
     pub count: u64,
-    /// Their sum.
+    /// Sum of the defined pixels.
     pub sum: f64,
-    /// Their mean, to more than f64's precision.
+    /// Mean of the defined pixels, to more than f64's precision.
     pub center: Compensated,
-    /// Sum of squared differences from it.
+    /// Sum of squared differences from the mean.
     pub squares: f64,
 }
 
 impl Moments {
-    /// Adds the state of later rows, by Chan's formula.
+    /// Merges the moments of later rows, by Chan's formula.
     pub fn merge(&mut self, later: &Moments) {
         if self.count == 0 {
             *self = Moments { sum: self.sum + later.sum, ..*later };
@@ -83,20 +83,20 @@ fn moments(column: &[f64]) -> Moments {
     }
 }
 
-/// Extremes of one output: value and row of the first that has it.
+/// Extremes of one output: the value, and its first row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Extrema {
-    /// The smallest pixel; NaN when none is defined.
+    /// Smallest pixel; NaN if none is defined.
     pub min: f64,
-    /// Its row, or [`ExtremaRows::NO_ROW`].
+    /// Row of the smallest pixel, or [`ExtremaRows::NO_ROW`].
     pub min_row: u64,
-    /// The largest pixel.
+    /// Largest pixel.
     pub max: f64,
-    /// Its row.
+    /// Row of the largest pixel.
     pub max_row: u64,
 }
 
-/// Twin of [`ExtremaRows`], rows numbered from `first_row` on.
+/// Twin of [`ExtremaRows`], with rows numbered from `first_row`.
 pub fn extrema_rows(rows: &[&[u8]], encoding: &Encoding, first_row: u64) -> Vec<Extrema> {
     columns(rows, encoding).iter().map(|column| extrema(column, first_row)).collect()
 }
@@ -118,8 +118,8 @@ fn extrema(column: &[f64], first_row: u64) -> Extrema {
     found
 }
 
-/// Twin of [`crate::SpectralRows`], row `i` having the coordinate `u[i]`: count, and the sums of pixel, pixel times `u`
-/// and that times `u` again.
+/// Twin of [`crate::SpectralRows`]. Row `i` has the coordinate `u[i]`; returns the count, and the sums of pixel times
+/// the coordinate to the power of 0, 1 and 2.
 pub fn spectral_rows(rows: &[&[u8]], encoding: &Encoding, u: &[f64]) -> Vec<(u64, [f64; 3])> {
     let moments = |column: &Vec<f64>| {
         let mut count = 0;

@@ -2,7 +2,7 @@
 
 use crate::{Blanks, Stencil};
 
-/// Twin of [`crate::smooth_rows_f64`]; that of [`crate::smooth_rows_f32`] is the same rounded once.
+/// Twin of [`crate::smooth_rows_f64`]; rounded once, its values are those of [`crate::smooth_rows_f32`].
 pub fn smooth_rows(rows: &[Vec<f64>], stencil: &Stencil<'_>) -> Vec<f64> {
     let outputs = rows.iter().map(Vec::len).min().unwrap_or(0);
     let column = |output: usize| rows.iter().map(|row| row[output]).collect::<Vec<f64>>();
@@ -34,7 +34,7 @@ fn smooth(pixels: &[f64], stencil: &Stencil<'_>) -> f64 {
     }
 }
 
-/// Adds terms in their order. The first one is taken as it is; no terms add up to 0.
+/// Adds terms in order, starting with the first term itself; the sum of no terms is 0.
 fn add(terms: impl Iterator<Item = f64>) -> f64 {
     terms.reduce(|sum, term| sum + term).unwrap_or(0.0)
 }

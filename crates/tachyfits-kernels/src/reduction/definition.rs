@@ -1,22 +1,23 @@
-//! The parts of a reduction: a state, its statistics, and how pixels get into it.
+//! Parts of a reduction: a state, its statistics, and functions that add pixels to it.
 
 use std::fmt;
 
 use crate::isa::Tier;
 use crate::source::Encoding;
 
-/// The mergeable state of the pixels of an output. Undefined pixels (NaN) are ignored.
+/// Mergeable state of the pixels of an output. Undefined pixels (NaN) are ignored.
 pub trait Reduction: Copy + Default + fmt::Debug + PartialEq + Send + Sync + 'static {
-    /// Its statistics, in the order in which they are shown.
+    /// Statistics, in display order.
     const STATISTICS: &'static [Definition<Self>];
 
-    /// Line form: adds the pixels of `bytes`, which come after all others. Bytes after the last whole pixel are ignored.
+    /// Line form: adds the pixels of `bytes`, which follow all earlier ones. Trailing bytes that do not fill a pixel
+    /// are ignored.
     fn accumulate(&mut self, bytes: &[u8], encoding: &Encoding, tier: Tier);
 
-    /// Row form: the states of outputs side by side, each of which has one pixel of every row.
+    /// Row form: returns the states of neighbouring outputs, each of which has one pixel in every row.
     fn slab(outputs: usize, rows: &[&[u8]], encoding: &Encoding, tier: Tier) -> Vec<Self>;
 
-    /// Adds the state of later pixels. The order of merging is part of the result's last bits.
+    /// Merges the state of later pixels. The order of merging affects the last bits of the result.
     fn merge(&mut self, later: &Self);
 
     /// Twin of [`Reduction::accumulate`], from decoded pixels.
@@ -26,29 +27,29 @@ pub trait Reduction: Copy + Default + fmt::Debug + PartialEq + Send + Sync + 'st
     fn naive_column(values: &[f64]) -> Self;
 }
 
-/// A statistic that is computed from a state.
+/// Statistic that is computed from a state.
 #[derive(Clone, Copy, Debug)]
 pub struct Definition<S: 'static> {
-    /// The name that people type.
+    /// Name, as users write it.
     pub name: &'static str,
-    /// Its definition, in one line.
+    /// Definition, in one line.
     pub meaning: &'static str,
-    /// Its unit.
+    /// Unit.
     pub unit: StatisticUnit,
-    /// Its value.
+    /// Function that computes the value.
     pub finish: Finish<S>,
 }
 
 /// Unit of a statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatisticUnit {
-    /// The unit of the pixels: it is multiplied by a factor above 0 if all pixels are.
+    /// The unit of the pixels: multiplying all pixels by a positive factor multiplies the statistic by it.
     Pixels,
-    /// None: a count, an index or a ratio.
+    /// No unit: a count, an index or a ratio.
     None,
 }
 
-/// How a statistic is computed from a state; the second argument is ddof.
+/// Computation of a statistic from a state; the second argument is ddof.
 #[derive(Clone, Copy, Debug)]
 pub enum Finish<S: 'static> {
     /// Counts and positions.
@@ -58,7 +59,7 @@ pub enum Finish<S: 'static> {
 }
 
 impl<S> Finish<S> {
-    /// The value of a state.
+    /// Computes the value from a state.
     #[inline]
     pub(crate) fn value(&self, state: &S, ddof: u64) -> StatisticValue {
         match self {

@@ -1,4 +1,4 @@
-//! The mean of the magnitudes: a reduction that tests alone have, as an example of a whole one.
+//! Mean of the magnitudes: a complete example of a reduction, compiled only for tests.
 
 #![expect(
     clippy::needless_range_loop,
@@ -14,7 +14,7 @@ use crate::rows::slab::{COLUMNS, ColumnStep, Columns, each_column};
 use crate::source::{Encoding, Source};
 use crate::{LANES, LEAF_PIXELS};
 
-/// Count of the defined pixels, and sum of their magnitudes.
+/// Count and sum of the magnitudes of the defined pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MeanAbs {
     count: u64,
@@ -69,7 +69,7 @@ impl Reduction for MeanAbs {
     }
 }
 
-/// Counts and sums of each lane.
+/// Counts and sums per lane.
 #[derive(Clone, Copy, Default)]
 struct MagnitudeLanes {
     count: [u64; LANES],
@@ -93,7 +93,7 @@ impl Accumulator for MagnitudeLanes {
     }
 }
 
-/// Contribution of each column to the states.
+/// Operation on each column.
 struct MagnitudeStep<'a>(&'a mut [MeanAbs]);
 
 impl ColumnStep for MagnitudeStep<'_> {

@@ -1,36 +1,36 @@
-//! The statistics of the state that every pass has.
+//! Statistics computed from [`Stats`].
 
 use super::definition::{Definition, Finish, StatisticUnit};
 use crate::stats::{Extremum, Stats};
 
-/// The part of the state that a statistic needs.
+/// Part of the state that a statistic requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// Count and sum.
     Sum,
     /// Also the squares about the mean.
     Squares,
-    /// The extremes and where they are.
+    /// Extremes and their positions.
     Extremes,
 }
 
-/// A statistic of this state.
+/// Statistic computed from [`Stats`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StatsStatistic {
     pub(super) definition: Definition<Stats>,
     pub(super) part: Part,
-    /// Whether it is one of those that are shown together unless others are requested.
+    /// Whether this statistic is shown by default.
     pub(super) is_standard: bool,
 }
 
-/// The statistics, in the order in which they are shown.
+/// The statistics, in display order.
 pub(super) const STATISTICS: &[StatsStatistic] = &[
     whole("count", "number of defined pixels", Part::Sum, |stats| stats.count as i64),
     whole("nan", "number of undefined pixels: NaN or BLANK", Part::Sum, |stats| stats.nan as i64),
     of_pixels("sum", "sum; NaN if no pixel is defined", Part::Sum, |stats, _| stats.total()),
     of_pixels("mean", "sum over count", Part::Sum, |stats, _| stats.mean()),
     of_pixels("rms", "root mean square about zero", Part::Squares, |stats, _| {
-        // Rows come without extremes, which tell of infinite pixels: here the sum does, for lines and rows alike.
+        // Rows come without extremes, which would show infinite pixels; the sum shows them for lines and rows alike.
         match stats.count > 0 && !stats.sum.is_finite() {
             true => f64::INFINITY,
             false => stats.rms(),
@@ -58,7 +58,7 @@ pub(super) const STATISTICS: &[StatsStatistic] = &[
     ),
 ];
 
-/// A standard statistic in the unit of the pixels.
+/// Returns a default statistic in the unit of the pixels.
 const fn of_pixels(
     name: &'static str,
     meaning: &'static str,
@@ -73,7 +73,7 @@ const fn of_pixels(
     }
 }
 
-/// A count, which is standard, or a position.
+/// Returns a count, which is shown by default, or a position.
 const fn whole(
     name: &'static str,
     meaning: &'static str,

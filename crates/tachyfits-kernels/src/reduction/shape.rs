@@ -1,10 +1,10 @@
-//! The third and fourth moments about the mean: skewness and kurtosis, of a line of pixels and of rows.
+//! Third and fourth moments about the mean: skewness and kurtosis, of a line of pixels and of rows.
 //!
-//! A leaf is read twice while it is in cache: its mean, then the powers of the differences from it. States are merged
-//! by the formulas of Pébay 2008 (Sandia report SAND2008-6212), in the order of the pixels.
+//! A leaf is read twice while it is in cache: for its mean, then for the powers of the differences from it. States are
+//! merged by the formulas of Pébay 2008 (Sandia report SAND2008-6212), in the order of the pixels.
 //!
-//! Fourth powers leave f64 far before the pixels do, above 1e77 and below 1e-77. Pixels with such powers are taken again in
-//! units of a power of two near their spread, which changes neither skewness nor kurtosis.
+//! Fourth powers of values above 1e77 or below 1e-77 exceed the range of f64. Such pixels are processed again in units
+//! of a power of two near their spread, which changes neither skewness nor kurtosis.
 
 use super::definition::{Definition, Finish, Reduction, StatisticUnit};
 use crate::compensated::Compensated;
@@ -28,23 +28,23 @@ use crate::{LANES, LEAF_PIXELS};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shape {
-    /// Pixels that are defined.
+    /// Number of defined pixels.
     pub count: u64,
     mean: Compensated,
     /// Sums of the second, third and fourth powers of the differences from the mean.
     powers: [f64; 3],
-    /// The unit of the mean and of the differences is 2 to this power.
+    /// Exponent of the unit, a power of two, of the mean and of the differences.
     exponent: i32,
 }
 
-/// Fourth powers of differences of up to 2^200 and of at least 2^-200 lose no digits.
+/// Exponents of differences whose fourth powers lose no digits.
 const USUAL_EXPONENTS: std::ops::RangeInclusive<i32> = -200..=200;
 
-/// Sums of fourth powers with all their digits, which leave room for their product with the number of pixels.
+/// Sums of fourth powers that keep all digits and leave room for a factor of the number of pixels.
 const EXACT_POWERS: std::ops::Range<f64> = power_of_two(-900)..power_of_two(900);
 
 impl Shape {
-    /// The state of pixels in a unit near their spread; `None` without defined pixels and with infinite ones.
+    /// Returns the state of pixels in a unit near their spread; `None` if no pixel is defined or one is infinite.
     #[cold]
     fn in_unit_of(values: &[f64]) -> Option<Shape> {
         let defined = || values.iter().copied().filter(|x| !x.is_nan());
@@ -72,14 +72,14 @@ impl Shape {
         Some(Shape { exponent, ..Shape::of(count, about, sums.map(Compensated::value)) })
     }
 
-    /// Whether the powers have all their digits. All are zero of equal pixels, and of pixels that differ too little.
+    /// Whether the powers have all their digits. They are all zero for pixels that are equal or differ too little.
     #[inline(always)]
     fn is_exact(&self) -> bool {
         EXACT_POWERS.contains(&self.powers[2])
     }
 
-    /// The state of pixels whose differences from `about`, near their mean, have these sums of powers 1 to 4. The first
-    /// says how far `about` is from the mean.
+    /// Returns the state of pixels whose differences from `about`, near their mean, have these sums of powers 1 to 4.
+    /// The first sum gives the distance of `about` from the mean.
     #[inline(always)]
     fn of(count: u64, about: f64, sums: [f64; 4]) -> Shape {
         let n = count as f64;
@@ -98,7 +98,7 @@ impl Shape {
         }
     }
 
-    /// The states of both in a unit near their spread, merged; `merged` unless that is finite.
+    /// Merges both states in a unit near their spread; returns `merged` if the result is not finite.
     #[cold]
     fn merged_in_unit(&self, later: &Shape, merged: Shape) -> Shape {
         let unit = self.exponent.max(later.exponent);
@@ -115,7 +115,7 @@ impl Shape {
         if in_unit.powers[2].is_finite() { in_unit } else { merged }
     }
 
-    /// Exponent of the square root of the second powers; `None` unless that is finite and above 0.
+    /// Returns the exponent of the square root of the second power; `None` unless it is finite and positive.
     fn spread_exponent(&self) -> Option<i32> {
         Some(self.exponent + exponent_of(self.powers[0].sqrt())?)
     }
@@ -135,7 +135,7 @@ impl Shape {
         Shape { count: self.count, mean, powers, exponent }
     }
 
-    /// The state of the pixels of both, which are in one unit.
+    /// Merges two states of the same unit.
     #[inline(always)]
     fn merged(&self, later: &Shape) -> Shape {
         let (a, b) = (self.count as f64, later.count as f64);
@@ -162,7 +162,7 @@ impl Shape {
         Shape { count: self.count + later.count, mean, powers, exponent: self.exponent }
     }
 
-    /// The mean; NaN without pixels.
+    /// Returns the mean; NaN without pixels.
     pub fn mean(&self) -> f64 {
         match self.count {
             0 => f64::NAN,
@@ -170,8 +170,8 @@ impl Shape {
         }
     }
 
-    /// The third standardised moment of the pixels (not of a population that they are a sample of); NaN without pixels
-    /// and where all have one value.
+    /// Returns the third standardised moment of the pixels (without correction for samples); NaN without pixels or if
+    /// all are equal.
     pub fn skewness(&self) -> f64 {
         match self.is_spread() {
             true => (self.count as f64).sqrt() * self.powers[1] / self.powers[0].powf(1.5),
@@ -179,7 +179,7 @@ impl Shape {
         }
     }
 
-    /// The fourth standardised moment of the pixels less 3, which a normal distribution has; NaN as for
+    /// Returns the fourth standardised moment of the pixels minus 3, its value for a normal distribution; NaN as for
     /// [`Shape::skewness`].
     pub fn kurtosis(&self) -> f64 {
         match self.is_spread() {
@@ -283,12 +283,12 @@ impl Reduction for Shape {
     }
 }
 
-/// The sum of terms, added one after another.
+/// Adds terms one after another.
 fn in_order<'a>(terms: impl Iterator<Item = &'a f64>) -> f64 {
     terms.fold(0.0, |sum, term| sum + term)
 }
 
-/// The state of pixels, some defined, from the powers of their differences from a number.
+/// Returns the state of pixels, some defined, from the powers of their differences from a number.
 fn naive_of(values: &[f64], count: u64, about: f64, sum: fn(&[f64]) -> f64) -> Shape {
     let differences = values.iter().map(|x| if x.is_nan() { 0.0 } else { x - about });
     let powers: Vec<[f64; 4]> = differences.map(|d| [d, d * d, d * d * d, d * d * d * d]).collect();
@@ -300,16 +300,16 @@ fn naive_of(values: &[f64], count: u64, about: f64, sum: fn(&[f64]) -> f64) -> S
     again.unwrap_or(plain)
 }
 
-/// The exponent of a unit for differences of about 2^`exponent`: 0 if they lose no digits without one.
+/// Returns the exponent of a unit for differences of about 2^`exponent`: 0 if they lose no digits without a unit.
 fn unit_exponent(exponent: i32) -> i32 {
     match USUAL_EXPONENTS.contains(&exponent) {
         true => 0,
-        // Units beyond would need reciprocals beyond f64.
+        // Larger exponents would need reciprocals beyond the range of f64.
         false => exponent.clamp(-1000, 1000),
     }
 }
 
-/// The exponent of the power of two at or below a magnitude; `None` of 0, infinity and NaN.
+/// Returns the exponent of the power of two at or below a magnitude; `None` for 0, infinity and NaN.
 fn exponent_of(x: f64) -> Option<i32> {
     if x == 0.0 || !x.is_finite() {
         return None;
@@ -318,7 +318,7 @@ fn exponent_of(x: f64) -> Option<i32> {
     Some((x.to_bits() >> 52 & 0x7ff) as i32 - 1023 - shift)
 }
 
-/// The exponent of the difference of two finite numbers, which may exceed f64; `None` of equal ones.
+/// Returns the exponent of the difference of two finite numbers, which may exceed f64; `None` if they are equal.
 fn exponent_of_difference(a: f64, b: f64) -> Option<i32> {
     match (a - b).is_finite() {
         true => exponent_of(a - b),
@@ -326,12 +326,12 @@ fn exponent_of_difference(a: f64, b: f64) -> Option<i32> {
     }
 }
 
-/// 2 to a power from -1022 to 1023.
+/// Returns 2 to a power from -1022 to 1023.
 const fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
 }
 
-/// A number times 2 to any power.
+/// Multiplies a number by 2 to any power.
 fn times_power_of_two(mut x: f64, mut exponent: i32) -> f64 {
     while exponent != 0 && x != 0.0 && x.is_finite() {
         let step = exponent.clamp(-1000, 1000);
@@ -341,7 +341,7 @@ fn times_power_of_two(mut x: f64, mut exponent: i32) -> f64 {
     x
 }
 
-/// Sums of the powers 1 to 4 of the differences from a number; an undefined pixel differs by nothing.
+/// Sums of the powers 1 to 4 of the differences from a number; undefined pixels contribute 0.
 #[derive(Clone, Copy)]
 struct PowerLanes {
     about: [f64; LANES],
@@ -375,7 +375,7 @@ impl Accumulator for PowerLanes {
     }
 }
 
-/// Contribution of each column to the states.
+/// Operation on each column.
 struct ShapeStep<'a>(&'a mut [Shape]);
 
 impl ColumnStep for ShapeStep<'_> {

@@ -1,5 +1,5 @@
-//! The common value of the defined pixels of an output, over rows. Where rows differ, two of them
-//! show it, and the rest is not compared.
+//! Common value of the defined pixels of an output, over rows. As soon as two rows differ, the remaining rows are not
+//! compared.
 
 #![expect(clippy::needless_range_loop, reason = "indexed loops become vector code on every tier")]
 
@@ -7,13 +7,13 @@ use crate::LANES;
 use crate::common_value::Common;
 use crate::fold::Accumulator;
 
-/// Stands for different values; of infinite pixels no sum is off.
+/// Value that means different pixels. Infinite pixels may use it, because their sum has no rounding error to correct.
 const DIFFERENT: f64 = f64::INFINITY;
 
-/// The common value of the pixels of each output.
+/// Common value of the pixels of each output.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CommonRows {
-    /// NaN where no pixel is defined.
+    /// Common value; NaN if no pixel is defined.
     value: Vec<f64>,
 }
 
@@ -28,7 +28,7 @@ impl CommonRows {
         }
     }
 
-    /// Sets an output to what a column of them found.
+    /// Sets the common value of an output.
     #[inline(always)]
     pub(crate) fn set(&mut self, output: usize, found: f64) {
         self.value[output] = found;
@@ -42,7 +42,7 @@ impl CommonRows {
     }
 }
 
-/// A value that pixels have in common, and another pixel's.
+/// Combines a common value with another pixel.
 #[inline(always)]
 fn joined(value: f64, x: f64) -> f64 {
     let same = x.is_nan() | (x == value);
@@ -50,7 +50,7 @@ fn joined(value: f64, x: f64) -> f64 {
     if value.is_nan() { x } else { kept }
 }
 
-/// The same for a column of outputs.
+/// Common values of a column of outputs.
 #[derive(Clone, Copy)]
 pub(crate) struct CommonLanes {
     pub(crate) value: [f64; LANES],
@@ -60,7 +60,7 @@ impl CommonLanes {
     pub(crate) const UNKNOWN: CommonLanes = CommonLanes { value: [f64::NAN; LANES] };
     pub(crate) const NOT_LOOKED: CommonLanes = CommonLanes { value: [DIFFERENT; LANES] };
 
-    /// Whether the pixels of a lane may still have one value. `counts`: how many are defined.
+    /// Whether the pixels of any lane may still be equal. `counts` has the number of defined pixels per lane.
     #[inline(always)]
     pub(crate) fn is_open(&self, counts: &[u64; LANES]) -> bool {
         let mut open = false;

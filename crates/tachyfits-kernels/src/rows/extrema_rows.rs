@@ -1,4 +1,4 @@
-//! Minimum and maximum over rows, with the rows that have them.
+//! Minimum and maximum over rows, with their rows.
 
 #![expect(
     clippy::neg_cmp_op_on_partial_ord,
@@ -11,7 +11,7 @@ use crate::LANES;
 use crate::isa::Tier;
 use crate::source::{Encoding, Source};
 
-/// Minimum and maximum per output, and the number of the row that has each first.
+/// Minimum and maximum per output, each with the number of its first row.
 ///
 /// ```
 /// use tachyfits_kernels::{Encoding, ExtremaRows, PixelType, Tier};
@@ -29,10 +29,10 @@ pub struct ExtremaRows {
 }
 
 impl ExtremaRows {
-    /// The row number of an output that has no defined pixel.
+    /// Row number of an output without defined pixels.
     pub const NO_ROW: u64 = u64::MAX;
 
-    /// States of `outputs` empty outputs.
+    /// Returns the states of `outputs` empty outputs.
     pub fn new(outputs: usize) -> ExtremaRows {
         ExtremaRows {
             min: vec![f64::NAN; outputs],
@@ -42,7 +42,7 @@ impl ExtremaRows {
         }
     }
 
-    /// The state of one slab: rows of `outputs` pixels each, which have these `numbers`.
+    /// Returns the state of one slab: rows of `outputs` pixels each, with the row numbers `numbers`.
     pub fn slab(
         outputs: usize,
         rows: &[&[u8]],
@@ -55,7 +55,7 @@ impl ExtremaRows {
         state
     }
 
-    /// Adds the states of later rows.
+    /// Merges the states of later rows.
     pub fn merge(&mut self, later: &ExtremaRows) {
         for output in 0..self.min.len() {
             if beats_min(later.min[output], self.min[output]) {
@@ -69,28 +69,28 @@ impl ExtremaRows {
         }
     }
 
-    /// The smallest defined pixel of each output; NaN if none is defined.
+    /// Returns the smallest defined pixel of each output; NaN if none is defined.
     pub fn min(&self) -> &[f64] {
         &self.min
     }
 
-    /// The largest.
+    /// Returns the largest defined pixel of each output; NaN if none is defined.
     pub fn max(&self) -> &[f64] {
         &self.max
     }
 
-    /// Row of the minimum; [`ExtremaRows::NO_ROW`] if no pixel is defined.
+    /// Returns the row of each minimum; [`ExtremaRows::NO_ROW`] if no pixel is defined.
     pub fn min_row(&self) -> &[u64] {
         &self.min_row
     }
 
-    /// Row of the maximum.
+    /// Returns the row of each maximum.
     pub fn max_row(&self) -> &[u64] {
         &self.max_row
     }
 }
 
-/// Contribution of each column to the state.
+/// Operation on each column.
 pub(crate) struct ExtremaStep<'a> {
     state: &'a mut ExtremaRows,
     numbers: &'a [u64],
@@ -116,7 +116,7 @@ impl ColumnStep for ExtremaStep<'_> {
     }
 }
 
-/// Extremes of a column, and the rows of the slab that have them.
+/// Extremes of a column, and their rows in the slab.
 #[derive(Clone, Copy)]
 struct ExtremaLanes {
     min: [f64; LANES],
@@ -151,7 +151,7 @@ impl RowAccumulator for ExtremaLanes {
     }
 }
 
-/// Whether `x` is a new minimum: smaller, or the first that is not NaN.
+/// Whether `x` is a new minimum: smaller, or the first pixel that is not NaN.
 #[inline(always)]
 fn beats_min(x: f64, min: f64) -> bool {
     !(x >= min) & !x.is_nan()

@@ -15,7 +15,7 @@ use crate::isa::Tier;
 use crate::source::{Encoding, Source};
 use crate::sum::DefinedLanes;
 
-/// Count, sum and second moment per output: rows come in slabs, each read twice while in cache.
+/// Count, sum and second moment per output. Rows come in slabs, each read twice while in cache.
 ///
 /// ```
 /// use tachyfits_kernels::{Encoding, MomentRows, PixelType, Tier};
@@ -28,14 +28,14 @@ use crate::sum::DefinedLanes;
 #[derive(Clone, Debug, PartialEq)]
 pub struct MomentRows {
     sums: SumRows,
-    /// The mean, as high and low part (see [`crate::Stats`]).
+    /// Mean, as high and low part (see [`crate::Stats`]).
     center: Vec<f64>,
     center_low: Vec<f64>,
     squares: Vec<f64>,
 }
 
 impl MomentRows {
-    /// States of `outputs` empty outputs.
+    /// Returns the states of `outputs` empty outputs.
     pub fn new(outputs: usize) -> MomentRows {
         let zeros = vec![0.0; outputs];
         MomentRows {
@@ -46,7 +46,7 @@ impl MomentRows {
         }
     }
 
-    /// The state of one slab: rows of `outputs` pixels each. Slabs are joined by [`MomentRows::merge`].
+    /// Returns the state of one slab: rows of `outputs` pixels each. [`MomentRows::merge`] combines slabs.
     pub fn slab(outputs: usize, rows: &[&[u8]], encoding: &Encoding, tier: Tier) -> MomentRows {
         let mut state = MomentRows::new(outputs);
         let looks = !encoding.adds_exactly();
@@ -55,7 +55,7 @@ impl MomentRows {
         state
     }
 
-    /// Sets `outputs` outputs from `at` on to what the two passes gave.
+    /// Sets `outputs` outputs from `at` on to the results of the two passes.
     #[inline(always)]
     fn set(&mut self, at: usize, outputs: usize, sums: &DefinedLanes, second: &RowsSecondPass) {
         for (lane, output) in (at..at + outputs).enumerate() {
@@ -63,7 +63,7 @@ impl MomentRows {
             self.sums.count[output] = n;
             self.sums.sum[output] = sums.sum[lane];
             if n > 0 {
-                // The corrected two-pass formula: what the rounded mean is off by is taken out again.
+                // Corrected two-pass formula: it removes the rounding error of the mean.
                 let differences = second.differences[lane];
                 self.center[output] = second.mean[lane];
                 self.center_low[output] = differences / n as f64;
@@ -72,7 +72,7 @@ impl MomentRows {
         }
     }
 
-    /// Adds the states of later rows, by Chan's formula.
+    /// Merges the states of later rows, by Chan's formula.
     pub fn merge(&mut self, later: &MomentRows) {
         for output in 0..self.center.len() {
             self.merge_output(later, output);
@@ -104,27 +104,27 @@ impl MomentRows {
         Compensated { high: self.center[output], low: self.center_low[output] }
     }
 
-    /// Count and sum of each output.
+    /// Returns count and sum of each output.
     pub fn sums(&self) -> &SumRows {
         &self.sums
     }
 
-    /// The mean of each output, high part: what squares are about.
+    /// Returns the high part of each output's mean, about which the squares are taken.
     pub fn center(&self) -> &[f64] {
         &self.center
     }
 
-    /// Sum of squared differences from the mean of each output; never negative.
+    /// Returns the sum of squared differences from the mean of each output; never negative.
     pub fn squares(&self) -> impl Iterator<Item = f64> {
         self.squares.iter().map(|&x| if x < 0.0 { 0.0 } else { x })
     }
 }
 
-/// Contribution of each column to the state.
+/// Operation on each column.
 pub(crate) struct MomentStep<'a> {
     state: &'a mut MomentRows,
     pass: SumPass,
-    /// Whether to look for outputs whose pixels all have the same value, which their rounded mean may miss.
+    /// Whether to search for outputs whose pixels are all equal: their rounded mean may differ from that value.
     looks: bool,
 }
 
@@ -165,7 +165,7 @@ impl ColumnStep for MomentStep<'_> {
     }
 }
 
-/// Whether the pixels of an output differ from their mean by no more than its own rounding: then they may all be the same.
+/// Whether the pixels of an output differ from their mean by no more than its rounding error: then all may be equal.
 #[inline(always)]
 fn may_be_constant(
     sums: &[DefinedLanes; COLUMNS],
@@ -183,7 +183,7 @@ fn may_be_constant(
     any
 }
 
-/// Differences of each output from its own mean, and their squares, where every pixel is defined.
+/// Differences from the output's mean, and their squares, if every pixel is defined.
 #[derive(Clone, Copy)]
 pub(crate) struct RowsSecondPass {
     mean: [f64; LANES],
@@ -214,7 +214,7 @@ impl Accumulator for RowsSecondPass {
     }
 }
 
-/// The same where some are not: they differ by nothing.
+/// The same for outputs with undefined pixels, which contribute 0.
 #[derive(Clone, Copy)]
 pub(crate) struct DefinedRowsSecondPass(RowsSecondPass);
 

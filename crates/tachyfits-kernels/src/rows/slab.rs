@@ -1,10 +1,10 @@
 //! Loops over the outputs of a slab, sixteen columns at a time: their accumulators stay in
 //! registers for a few rows, and in the first-level cache for all rows.
 //!
-//! Rows of a cube are often a power of two apart, and then share a cache set with few ways (12 in
-//! the first level, 16 in the second, for example). Processing all rows at once would evict lines
-//! before they are used. So a few rows are processed at a time for some columns, while the next
-//! rows are fetched (`python -m bench --only 13`).
+//! The distance between rows of a cube is often a power of two; the rows then share a cache set
+//! with few ways (for example 12 in the first level, 16 in the second). Processing all rows at once
+//! would evict lines before they are used. So a few rows are processed at a time for some columns,
+//! while the next rows are fetched (`python -m bench --only 13`).
 
 use crate::LANES;
 use crate::fold::Accumulator;
@@ -14,18 +14,18 @@ use crate::source::{Encoding, Source, Visitor};
 /// Rows processed together.
 const ROWS: usize = 4;
 
-/// Columns for which they are: what is accumulated for them, and the rows, fit in the first-level cache.
+/// Columns processed together: their accumulators and rows fit in the first-level cache.
 pub(crate) const COLUMNS: usize = 32;
 
-/// The operation on the columns.
+/// Operation on the columns.
 pub(crate) trait ColumnStep {
-    /// Takes the next columns. Must be `#[inline(always)]`, or the tier would not reach it.
+    /// Processes the next columns. Must be `#[inline(always)]`, or the tier would not reach it.
     fn take<S: Source>(&mut self, columns: &Columns<'_, S>);
 }
 
-/// Accumulator of a column, row after row.
+/// Accumulator of a column over rows.
 pub(crate) trait RowAccumulator: Copy {
-    /// Takes sixteen pixels of a row. Must be `#[inline(always)]`, with one loop per statistic.
+    /// Adds sixteen pixels of a row. Must be `#[inline(always)]`, with one loop per statistic.
     fn row(&mut self, row: usize, x: &[f64; LANES]);
 }
 
@@ -36,7 +36,7 @@ impl<A: Accumulator> RowAccumulator for A {
     }
 }
 
-/// Hands over the columns of a slab, whose rows have at least `outputs` pixels each, from the first output on.
+/// Runs `step` on the columns of a slab, from the first output on; rows have at least `outputs` pixels each.
 pub(crate) fn each_column<T: ColumnStep>(
     outputs: usize,
     rows: &[&[u8]],
@@ -61,7 +61,7 @@ impl<T: ColumnStep> Visitor for OnSlab<'_, T> {
         let whole = outputs - outputs % LANES;
         isa::dispatch(tier, SlabKernel { rows, first: 0, outputs: whole, source, step });
         if whole < outputs {
-            // The last pixels of each row, made up to sixteen with pixels that belong to no output.
+            // The last pixels of each row, padded to sixteen.
             let mut padded = vec![0; rows.len() * S::CHUNK];
             for (padded, row) in padded.chunks_exact_mut(S::CHUNK).zip(rows) {
                 let rest = &row[whole * S::BYTES..outputs * S::BYTES];
@@ -75,8 +75,8 @@ impl<T: ColumnStep> Visitor for OnSlab<'_, T> {
     }
 }
 
-/// The loop over columns of rows that begin with the output `first`. It is one kernel with what is done for a column: a call
-/// for each took a quarter of the time.
+/// Kernel that loops over the columns of rows, which begin with the output `first`. The operation on a column is part
+/// of the kernel: a call per column took a quarter of the time.
 pub(crate) struct SlabKernel<'a, S, T> {
     rows: &'a [&'a [u8]],
     first: usize,
@@ -99,50 +99,50 @@ impl<S: Source, T: ColumnStep> Kernel for SlabKernel<'_, S, T> {
     }
 }
 
-/// Some columns: the pixels that begin `at` bytes into each row.
+/// Group of columns: the pixels `at` bytes after the start of each row.
 pub(crate) struct Columns<'a, S> {
     rows: &'a [&'a [u8]],
-    /// The first output.
+    /// First output.
     pub(crate) first: usize,
-    /// How many outputs there are; the lanes of the last column beyond them belong to none.
+    /// Number of outputs; further lanes of the last column are padding.
     pub(crate) outputs: usize,
     at: usize,
     source: S,
 }
 
 impl<S: Source> Columns<'_, S> {
-    /// How many rows there are.
+    /// Returns the number of rows.
     #[inline(always)]
     pub(crate) fn rows(&self) -> u64 {
         self.rows.len() as u64
     }
 
-    /// How many columns there are.
+    /// Returns the number of columns.
     #[inline(always)]
     pub(crate) fn count(&self) -> usize {
         self.outputs.div_ceil(LANES)
     }
 
-    /// The first output of each column, and how many it has.
+    /// Iterates over the columns: the first output of each, and its number of outputs.
     #[inline(always)]
     pub(crate) fn places(&self) -> impl Iterator<Item = (usize, usize)> {
         let (first, outputs) = (self.first, self.outputs);
         (0..outputs).step_by(LANES).map(move |at| (first + at, LANES.min(outputs - at)))
     }
 
-    /// The same columns of the first rows alone.
+    /// Returns the same columns of the first rows.
     #[inline(always)]
     pub(crate) fn first_rows(&self, rows: usize) -> Columns<'_, S> {
         Columns { rows: &self.rows[..rows.min(self.rows.len())], ..*self }
     }
 
-    /// Gives the pixels of row after row to the accumulator of each column.
+    /// Adds the pixels of each row in turn to the accumulator of each column.
     #[inline(always)]
     pub(crate) fn fold<A: RowAccumulator>(&self, accumulators: &mut [A; COLUMNS]) {
         let accumulators = &mut accumulators[..self.count()];
         let (groups, rest) = self.rows.as_chunks::<ROWS>();
         for (group, rows) in groups.iter().enumerate() {
-            // After the last rows come the first ones, of the next columns.
+            // The last rows are followed by the first rows of the next columns.
             let (next, ahead) = match groups.get(group + 1) {
                 Some(next) => (next, 0),
                 None => (&groups[0], COLUMNS * S::CHUNK),

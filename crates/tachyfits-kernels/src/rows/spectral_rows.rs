@@ -11,7 +11,7 @@ use crate::LANES;
 use crate::isa::Tier;
 use crate::source::{Encoding, Source};
 
-/// Sums weighted with powers of a coordinate, per output: what spectral moments are made of. Rows come in slabs.
+/// Sums weighted with powers of a coordinate, per output, for spectral moments. Rows come in slabs.
 ///
 /// ```
 /// use tachyfits_kernels::{Encoding, PixelType, SpectralRows, Tier};
@@ -27,7 +27,7 @@ pub struct SpectralRows {
 }
 
 impl SpectralRows {
-    /// The state of one slab: rows of `outputs` pixels each, and the coordinate of each row.
+    /// Returns the state of one slab: rows of `outputs` pixels each, and the coordinate of each row.
     pub fn slab(
         outputs: usize,
         rows: &[&[u8]],
@@ -35,7 +35,7 @@ impl SpectralRows {
         encoding: &Encoding,
         tier: Tier,
     ) -> SpectralRows {
-        // Filled as the columns come: zeros that are written over would cost as much as a third of the sums.
+        // Filled column by column: writing zeros first would cost as much as a third of the sums.
         let capacity = outputs.next_multiple_of(LANES);
         let state = SpectralRows {
             count: Vec::with_capacity(capacity),
@@ -49,7 +49,7 @@ impl SpectralRows {
         state
     }
 
-    /// Adds the states of later rows.
+    /// Merges the states of later rows.
     pub fn merge(&mut self, later: &SpectralRows) {
         add_all(&mut self.count, &later.count);
         for (sum, more) in self.sums.iter_mut().zip(&later.sums) {
@@ -57,12 +57,12 @@ impl SpectralRows {
         }
     }
 
-    /// Defined pixels of each output.
+    /// Returns the number of defined pixels of each output.
     pub fn count(&self) -> &[u64] {
         &self.count
     }
 
-    /// Sum over rows of pixel times the coordinate to the power of 0, 1 or 2.
+    /// Returns the sum over rows of pixel times the coordinate to the power of 0, 1 or 2.
     pub fn sum(&self, power: usize) -> &[f64] {
         &self.sums[power]
     }
@@ -71,8 +71,8 @@ impl SpectralRows {
 pub(crate) struct SpectralStep<'a> {
     state: SpectralRows,
     coordinates: &'a [f64],
-    /// Whether the outputs before had undefined pixels, so that these probably have some, too. A guess about time alone:
-    /// both ways of adding up give the same bits.
+    /// Whether the previous outputs had undefined pixels, so that the next ones probably have some. The guess only
+    /// affects time: both ways of adding give the same bits.
     holes: bool,
 }
 
@@ -112,10 +112,10 @@ impl SpectralStep<'_> {
     }
 }
 
-/// The weighted sums of each output, where every pixel is defined.
+/// Weighted sums of each output, if every pixel is defined.
 #[derive(Clone, Copy)]
 pub(crate) struct Weighted<'a> {
-    /// One for each row.
+    /// Coordinate of each row.
     coordinates: &'a [f64],
     sums: [[f64; LANES]; 3],
 }
@@ -137,7 +137,7 @@ impl RowAccumulator for Weighted<'_> {
     }
 }
 
-/// The same where some are not: they are left out, and the others counted.
+/// Weighted sums and counts of each output, skipping undefined pixels.
 #[derive(Clone, Copy)]
 pub(crate) struct DefinedWeighted<'a> {
     all: Weighted<'a>,

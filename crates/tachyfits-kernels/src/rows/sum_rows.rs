@@ -9,7 +9,8 @@ use crate::isa::Tier;
 use crate::source::{Encoding, Source};
 use crate::sum::{AllLanes, DefinedLanes};
 
-/// Among the first rows two differ in nearly every output that is not constant; the others are compared where they do not.
+/// Number of rows compared in each output: two of them differ in nearly every output that is not constant. Only if they
+/// are equal, the other rows are compared.
 const FIRST_ROWS: usize = 4;
 
 /// Count and sum per output.
@@ -28,7 +29,7 @@ pub struct SumRows {
 }
 
 impl SumRows {
-    /// States of `outputs` empty outputs.
+    /// Returns the states of `outputs` empty outputs.
     pub fn new(outputs: usize) -> SumRows {
         SumRows {
             count: vec![0; outputs],
@@ -37,7 +38,7 @@ impl SumRows {
         }
     }
 
-    /// The state of one slab: rows of `outputs` pixels each. Slabs are joined by [`SumRows::merge`].
+    /// Returns the state of one slab: rows of `outputs` pixels each. [`SumRows::merge`] combines slabs.
     pub fn slab(outputs: usize, rows: &[&[u8]], encoding: &Encoding, tier: Tier) -> SumRows {
         let mut state = SumRows::new(outputs);
         let looks = !encoding.adds_exactly();
@@ -46,24 +47,24 @@ impl SumRows {
         state
     }
 
-    /// Adds the states of later rows.
+    /// Merges the states of later rows.
     pub fn merge(&mut self, later: &SumRows) {
         add_all(&mut self.count, &later.count);
         add_all(&mut self.sum, &later.sum);
         self.common.merge(&later.common);
     }
 
-    /// Defined pixels of each output.
+    /// Returns the number of defined pixels of each output.
     pub fn count(&self) -> &[u64] {
         &self.count
     }
 
-    /// Sum of each output.
+    /// Returns the sum of each output.
     pub fn sum(&self) -> &[f64] {
         &self.sum
     }
 
-    /// The common value of the defined pixels of an output; not computed where sums are exact.
+    /// Returns the common value of an output's defined pixels; not computed if sums are exact.
     pub fn common(&self, output: usize) -> Common {
         self.common.get(output)
     }
@@ -72,12 +73,12 @@ impl SumRows {
 /// Counts and sums the pixels of columns.
 #[derive(Clone, Copy, Default)]
 pub(super) struct SumPass {
-    /// Whether the outputs before had undefined pixels, so that these probably have some, too.
+    /// Whether the previous outputs had undefined pixels, so that the next ones probably have some.
     holes: bool,
 }
 
 impl SumPass {
-    /// Counts and sums of each column, and whether every pixel is defined.
+    /// Returns counts and sums of each column, and whether every pixel is defined.
     #[inline(always)]
     pub(super) fn take<S: Source>(
         &mut self,
@@ -100,11 +101,11 @@ impl SumPass {
     }
 }
 
-/// Contribution of each column to the state.
+/// Operation on each column.
 pub(crate) struct SumStep<'a> {
     state: &'a mut SumRows,
     pass: SumPass,
-    /// Whether to look for outputs whose pixels all have the same value, which their rounded mean may miss.
+    /// Whether to search for outputs whose pixels are all equal: their rounded mean may differ from that value.
     looks: bool,
 }
 
