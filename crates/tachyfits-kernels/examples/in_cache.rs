@@ -62,27 +62,27 @@ fn best_speed(run: &mut Run, tier: Tier) -> f64 {
 
 /// Lists the measured encodings: whether some pixels are undefined, and the label of the table.
 fn encodings() -> Vec<(Encoding, bool, String)> {
-    let mut found = Vec::new();
+    let mut encodings = Vec::new();
     for pixel in PixelType::ALL {
         let name = format!("{pixel:?}").to_lowercase();
         let plain = Encoding::plain(pixel);
-        found.push((plain, false, name.clone()));
-        found.push((
+        encodings.push((plain, false, name.clone()));
+        encodings.push((
             Encoding { order: ByteOrder::Native, ..plain },
             false,
             format!("{name} native"),
         ));
         let scaled = Encoding { scaling: Some((0.25, 100.0)), ..plain };
         if pixel.is_float() {
-            found.push((plain, true, format!("{name} nan")));
+            encodings.push((plain, true, format!("{name} nan")));
         } else {
             let blank = Encoding { blank: Some(BLANK), ..scaled };
-            found.push((blank, false, format!("{name} scaled")));
-            found.push((blank, true, format!("{name} scaled nan")));
+            encodings.push((blank, false, format!("{name} scaled")));
+            encodings.push((blank, true, format!("{name} scaled nan")));
         }
     }
-    found.retain(|(encoding, ..)| encoding.is_supported());
-    found
+    encodings.retain(|(encoding, ..)| encoding.is_supported());
+    encodings
 }
 
 /// Returns pixels spread over 0 to 100, in the stored form of `encoding`.

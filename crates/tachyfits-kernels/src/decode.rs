@@ -72,12 +72,12 @@ pub fn gather(bytes: &[u8], pixel_bytes: usize, step: i64, out: &mut [u8]) {
 fn gather_of<const BYTES: usize>(bytes: &[u8], step: i64, out: &mut [u8]) {
     let stride = step.unsigned_abs() as usize * BYTES;
     let (pixels, _) = out.as_chunks_mut::<BYTES>();
-    let put =
+    let copy =
         |(pixel, at): (&mut [u8; BYTES], usize)| pixel.copy_from_slice(&bytes[at..at + BYTES]);
     let places = (0..).step_by(stride.max(1));
     match step < 0 {
-        true => pixels.iter_mut().rev().zip(places).for_each(put),
-        false => pixels.iter_mut().zip(places).for_each(put),
+        true => pixels.iter_mut().rev().zip(places).for_each(copy),
+        false => pixels.iter_mut().zip(places).for_each(copy),
     }
 }
 

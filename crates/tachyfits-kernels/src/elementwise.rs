@@ -359,8 +359,8 @@ impl Kernel for Select<'_> {
         for at in 0..count {
             // Selecting bits by a mask compiles to vector code on every tier, selecting numbers does not.
             let mask = u64::from(self.condition[at] != 0.0).wrapping_neg();
-            let chosen = (then[at].to_bits() & mask) | (otherwise[at].to_bits() & !mask);
-            self.condition[at] = f64::from_bits(chosen);
+            let bits = (then[at].to_bits() & mask) | (otherwise[at].to_bits() & !mask);
+            self.condition[at] = f64::from_bits(bits);
         }
     }
 }

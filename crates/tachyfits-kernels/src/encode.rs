@@ -200,10 +200,11 @@ macro_rules! narrow_integer {
                 let stored = if unscaled.is_nan() { -rule.flip } else { stored };
                 let blank = f64::from(rule.blank);
                 let reads_blank = rule.has_blank & (stored == blank);
-                let missing = value.is_nan();
-                let stored = if missing & rule.has_blank { blank } else { stored };
-                let lost = (missing & !rule.has_blank) | (!missing & (!fits | reads_blank));
-                (((stored + ROUND).to_bits() as $bits).to_be_bytes(), lost)
+                let is_missing = value.is_nan();
+                let stored = if is_missing & rule.has_blank { blank } else { stored };
+                let is_lost =
+                    (is_missing & !rule.has_blank) | (!is_missing & (!fits | reads_blank));
+                (((stored + ROUND).to_bits() as $bits).to_be_bytes(), is_lost)
             }
         }
     };
@@ -233,10 +234,11 @@ macro_rules! wide_integer {
                 let fits = (rounded >= <$type>::MIN as f64) & (rounded < ABOVE);
                 let pixel = rounded as $type;
                 let reads_blank = rule.has_blank & (pixel == rule.blank);
-                let missing = value.is_nan();
-                let pixel = if missing & rule.has_blank { rule.blank } else { pixel };
-                let lost = (missing & !rule.has_blank) | (!missing & (!fits | reads_blank));
-                ((pixel ^ $flip).to_be_bytes(), lost)
+                let is_missing = value.is_nan();
+                let pixel = if is_missing & rule.has_blank { rule.blank } else { pixel };
+                let is_lost =
+                    (is_missing & !rule.has_blank) | (!is_missing & (!fits | reads_blank));
+                ((pixel ^ $flip).to_be_bytes(), is_lost)
             }
         }
     };

@@ -177,10 +177,10 @@ pub(crate) fn prefetch(chunk: &[u8], ahead: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in (0..chunk.len()).step_by(CACHE_LINE) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let there = chunk.as_ptr().wrapping_add(ahead + line);
+        let address = chunk.as_ptr().wrapping_add(ahead + line);
         // SAFETY: a prefetch is a hint. It returns nothing and by definition does not fault, so the
         // address may be any. Every x86-64 processor has it.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(there.cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (chunk, ahead);

@@ -220,13 +220,13 @@ pub const CONTROL: &[Subject] = subjects! { "one accumulator" Lanes OneByOne<S>;
 
 /// Returns the encodings to inspect: every pixel type in both byte orders, plain and scaled with BLANK.
 pub fn encodings() -> Vec<Encoding> {
-    let mut found = Vec::new();
+    let mut encodings = Vec::new();
     for pixel in PixelType::ALL {
         for order in [ByteOrder::BigEndian, ByteOrder::Native] {
-            found.push(Encoding { order, ..Encoding::plain(pixel) });
-            found.push(Encoding { pixel, order, scaling: Some((0.5, 1.0)), blank: Some(1) });
+            encodings.push(Encoding { order, ..Encoding::plain(pixel) });
+            encodings.push(Encoding { pixel, order, scaling: Some((0.5, 1.0)), blank: Some(1) });
         }
     }
-    found.retain(Encoding::is_supported);
-    found
+    encodings.retain(Encoding::is_supported);
+    encodings
 }

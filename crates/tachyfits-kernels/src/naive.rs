@@ -141,8 +141,8 @@ pub fn decode_native(bytes: &[u8], pixel: PixelType) -> Vec<u8> {
             NaiveStored::Double(x) => x.to_bits().to_le_bytes().to_vec(),
         };
         // Little-endian bytes, swapped on big-endian machines.
-        let turned = native.iter().rev().copied().collect();
-        out.extend(if cfg!(target_endian = "little") { native } else { turned });
+        let swapped = native.iter().rev().copied().collect();
+        out.extend(if cfg!(target_endian = "little") { native } else { swapped });
     }
     out
 }
@@ -378,12 +378,12 @@ fn leaf_moments(leaf: &[f64]) -> (Compensated, Compensated) {
 fn add_common_and_extremes(state: &mut Stats, values: &[f64], position: u64) {
     state.common = values.iter().fold(Common::Unknown, |common, &x| common.and(x));
     for (index, &value) in values.iter().enumerate() {
-        let here = Some(Extremum { value, position: position + index as u64 });
+        let extremum = Some(Extremum { value, position: position + index as u64 });
         if !value.is_nan() && state.min.is_none_or(|min| value < min.value) {
-            state.min = here;
+            state.min = extremum;
         }
         if !value.is_nan() && state.max.is_none_or(|max| value > max.value) {
-            state.max = here;
+            state.max = extremum;
         }
     }
 }

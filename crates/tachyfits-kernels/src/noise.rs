@@ -258,9 +258,9 @@ impl<P: NoisePixel> NoiseMeter<P> {
             // The lower of the two middle differences.
             let rank = none + (count - none - 1) / 2;
             let keys = &mut self.keys[kind][..count];
-            let found = ranked(keys, rank, self.expected[kind], &mut self.near, tier).value();
-            self.expected[kind] = Some(found);
-            self.medians[kind].push(found);
+            let median = ranked(keys, rank, self.expected[kind], &mut self.near, tier).value();
+            self.expected[kind] = Some(median);
+            self.medians[kind].push(median);
         }
     }
 }
@@ -276,8 +276,8 @@ fn ranked<K: NoiseKey>(
     if let Some(expected) = expected {
         let bounds =
             Bounds { first: K::of(expected * (1.0 - NEAR)), last: K::of(expected * (1.0 + NEAR)) };
-        if let Some(found) = isa::dispatch(tier, RankKernel { keys, rank, bounds, near }) {
-            return found;
+        if let Some(key) = isa::dispatch(tier, RankKernel { keys, rank, bounds, near }) {
+            return key;
         }
     }
     *keys.select_nth_unstable(rank).1
@@ -424,7 +424,7 @@ impl<P: NoisePixel> Kernel for RangeKernel<'_, P> {
         let mut defined = [0u32; LANES];
         let (blocks, rest) = self.pixels.as_chunks::<LANES>();
         let mut undefined_of_rest = 0;
-        let mut found = Range::none();
+        let mut range = Range::none();
         for block in blocks {
             for lane in 0..LANES {
                 let value = block[lane].value();
@@ -434,16 +434,16 @@ impl<P: NoisePixel> Kernel for RangeKernel<'_, P> {
             }
         }
         for pixel in rest {
-            found.least = lesser(found.least, pixel.value());
-            found.greatest = -lesser(-found.greatest, -pixel.value());
+            range.least = lesser(range.least, pixel.value());
+            range.greatest = -lesser(-range.greatest, -pixel.value());
             undefined_of_rest += usize::from(!pixel.is_defined());
         }
-        found.defined = rest.len() - undefined_of_rest;
+        range.defined = rest.len() - undefined_of_rest;
         for lane in 0..LANES {
             let defined = defined[lane] as usize;
-            found.merge(Range { least: least[lane], greatest: -most[lane], defined });
+            range.merge(Range { least: least[lane], greatest: -most[lane], defined });
         }
-        found
+        range
     }
 }
 

@@ -126,7 +126,7 @@ pub fn decode_elements(
         let bytes = &bytes[first * size..(first + length) * size];
         let out = &mut out[first * width..(first + length) * width];
         let nulls = nulls.part(first, length);
-        let found = if element == PixelType::F32 {
+        let part = if element == PixelType::F32 {
             let values = &mut singles[..length];
             decode_by(bytes, &encoding, rule, tier, values, decode_f32);
             settle::<f32, f32>(values, rule, nulls, tier, out)
@@ -135,7 +135,7 @@ pub fn decode_elements(
             decode_by(bytes, &encoding, rule, tier, values, decode_f64);
             with_pixel!(element, P => settle::<f64, P>(values, rule, nulls, tier, out))
         };
-        counts = counts.plus(found);
+        counts = counts.plus(part);
     }
     counts
 }
@@ -221,7 +221,7 @@ impl<P: Pixel, E: Element<f64>> Kernel for Fill<'_, P, E> {
         // Pieces small enough for 32-bit counters, whose lanes are as wide as most elements.
         let pieces = self.bytes.chunks(PIECE * P::BYTES).zip(self.out.chunks_mut(PIECE * E::BYTES));
         for (bytes, out) in pieces {
-            let mut found = 0u32;
+            let mut nulls_of_piece = 0u32;
             let pixels = bytes.chunks_exact(P::BYTES).zip(out.chunks_exact_mut(E::BYTES));
             for (pixel, out) in pixels {
                 let pixel = P::read_big_endian(pixel);
@@ -229,9 +229,9 @@ impl<P: Pixel, E: Element<f64>> Kernel for Fill<'_, P, E> {
                 let (element, _, _) = E::of(self.source.physical(pixel));
                 let element = if is_null { self.null } else { element };
                 element.store_native(out);
-                found += u32::from(is_null);
+                nulls_of_piece += u32::from(is_null);
             }
-            nulls += u64::from(found);
+            nulls += u64::from(nulls_of_piece);
         }
         nulls
     }

@@ -88,15 +88,15 @@ struct Compared {
 impl Compared {
     #[inline(always)]
     fn new(block: &[f64], low: f64, high: f64) -> Compared {
-        let mut found = Compared::default();
+        let mut counts = Compared::default();
         for &x in block {
-            found.below_low += u64::from(x < low);
-            found.to_low += u64::from(x <= low);
-            found.below_high += u64::from(x < high);
-            found.to_high += u64::from(x <= high);
-            found.defined += u64::from(!x.is_nan());
+            counts.below_low += u64::from(x < low);
+            counts.to_low += u64::from(x <= low);
+            counts.below_high += u64::from(x < high);
+            counts.to_high += u64::from(x <= high);
+            counts.defined += u64::from(!x.is_nan());
         }
-        found
+        counts
     }
 
     /// Returns the number of values strictly between the ends. If the ends are equal, `to_low` exceeds `below_high`.
@@ -140,13 +140,13 @@ impl Kernel for SplitKernel<'_> {
 /// Appends the values of a block between the ends, without a branch per value.
 #[inline(always)]
 fn keep(block: &[f64], low: f64, high: f64, kept: &mut Vec<f64>) {
-    let mut found = [0.0; BLOCK];
+    let mut values = [0.0; BLOCK];
     let mut count = 0;
     for &x in block {
-        found[count % BLOCK] = x + 0.0;
+        values[count % BLOCK] = x + 0.0;
         count += usize::from((x > low) & (x < high));
     }
-    kept.extend_from_slice(&found[..count]);
+    kept.extend_from_slice(&values[..count]);
 }
 
 /// Replaces each value by |value - center|; NaN stays.

@@ -109,8 +109,8 @@ fn rounded(number: u128, digits: u32) -> u64 {
     if digits > QUAD_FRACTION + 1 {
         return 0;
     }
-    let kept = (number >> digits) as u64;
+    let result = (number >> digits) as u64;
     let rest = number & ((1 << digits) - 1);
     let half = 1 << (digits - 1);
-    kept + u64::from(rest > half || (rest == half && kept & 1 == 1))
+    result + u64::from(rest > half || (rest == half && result & 1 == 1))
 }

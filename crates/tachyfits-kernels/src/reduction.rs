@@ -201,8 +201,8 @@ macro_rules! register {
             #[inline]
             pub fn copy_to(&self, state: &mut OutputState, output: usize) {
                 $($(#[$condition])* {
-                    if let Some(own) = self.$field.get(output) {
-                        state.$field = *own;
+                    if let Some(source) = self.$field.get(output) {
+                        state.$field = *source;
                     }
                 })+
             }
@@ -336,8 +336,8 @@ impl FromStr for Statistic {
     type Err = UnknownStatistic;
 
     fn from_str(name: &str) -> Result<Statistic, UnknownStatistic> {
-        let found = Statistic::ALL.iter().find(|statistic| statistic.name() == name);
-        found.copied().ok_or_else(|| UnknownStatistic { name: name.to_owned() })
+        let statistic = Statistic::ALL.iter().find(|statistic| statistic.name() == name);
+        statistic.copied().ok_or_else(|| UnknownStatistic { name: name.to_owned() })
     }
 }
 

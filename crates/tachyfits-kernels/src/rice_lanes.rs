@@ -282,11 +282,12 @@ impl<'a> Lanes<'a> {
                 *lanes[from..].first_chunk().expect("a half")
             };
             let (low, coded, plain) = (part(&self.low), part(&self.coded), part(&self.plain));
-            let (mut own, mut value, mut length_sum) = (part(&buffer), part(&last), [0u64; HALF]);
+            let (mut bits_left, mut value, mut length_sum) =
+                (part(&buffer), part(&last), [0u64; HALF]);
             for out in out.iter_mut() {
                 let out: &mut [u32; HALF] = out[from..].first_chunk_mut().expect("a half");
                 for lane in 0..HALF {
-                    let bits = own[lane];
+                    let bits = bits_left[lane];
                     let zeros = u64::from((bits | 1).leading_zeros());
                     let length =
                         (zeros + 1 + low[lane]) & coded[lane] | self.plain_bits & plain[lane];
@@ -296,11 +297,11 @@ impl<'a> Lanes<'a> {
                     let change = (difference >> 1) ^ (difference & 1).wrapping_neg();
                     value[lane] = value[lane].wrapping_add(change);
                     out[lane] = value[lane] as u32;
-                    own[lane] = bits << (length & 63);
+                    bits_left[lane] = bits << (length & 63);
                     length_sum[lane] += length;
                 }
             }
-            buffer[from..from + HALF].copy_from_slice(&own);
+            buffer[from..from + HALF].copy_from_slice(&bits_left);
             last[from..from + HALF].copy_from_slice(&value);
             used[from..from + HALF].copy_from_slice(&length_sum);
         }
@@ -372,9 +373,9 @@ impl<'a> Lanes<'a> {
 
     /// Ends the tile of a lane. Reading beyond the end of its stream is a failure.
     fn end(&mut self, lane: usize, pixels: usize) {
-        let read = self.at[lane] * 8 - self.count[lane] as usize;
+        let bits_read = self.at[lane] * 8 - self.count[lane] as usize;
         let bit = 1 << lane;
-        if pixels > 0 && read > self.streams[lane].len() * 8 {
+        if pixels > 0 && bits_read > self.streams[lane].len() * 8 {
             self.failed |= bit;
         }
         self.ended |= bit;

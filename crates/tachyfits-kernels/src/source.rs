@@ -172,13 +172,13 @@ pub trait Source: Copy {
 /// Reads the pixels of two chunks as 16-bit integers.
 #[inline(always)]
 fn shorts<P: Pixel, O: Order>(chunk: &[u8]) -> [i16; SHORTS] {
-    let mut found = [0; SHORTS];
+    let mut pixels = [0; SHORTS];
     if P::IS_SHORT {
         for at in 0..SHORTS {
-            found[at] = O::read::<P>(&chunk[at * P::BYTES..(at + 1) * P::BYTES]).to_short();
+            pixels[at] = O::read::<P>(&chunk[at * P::BYTES..(at + 1) * P::BYTES]).to_short();
         }
     }
-    found
+    pixels
 }
 
 #[derive(Clone, Copy)]

@@ -166,10 +166,10 @@ impl Stats {
                 let index = index_of(value, values, tier).unwrap_or(0);
                 Some(Extremum { value: values[index], position: position + (leaf + index) as u64 })
             };
-            if self.min.is_none_or(|known| min < known.value) {
+            if self.min.is_none_or(|extremum| min < extremum.value) {
                 state.min = locate(min, min_leaf);
             }
-            if self.max.is_none_or(|known| max > known.value) {
+            if self.max.is_none_or(|extremum| max > extremum.value) {
                 state.max = locate(max, max_leaf);
             }
         }

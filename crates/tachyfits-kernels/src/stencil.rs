@@ -220,11 +220,11 @@ impl<T: Number, const N: usize> Kernel for FewRows<'_, T, N> {
             let pixels = near.map(|row| &row[at..at + LANES]);
             let mut sum = [START; LANES];
             for lane in 0..LANES {
-                let mut one = START;
+                let mut output = START;
                 for row in 0..N {
-                    one += weights[row] * pixels[row][lane].to_f64();
+                    output += weights[row] * pixels[row][lane].to_f64();
                 }
-                sum[lane] = one;
+                sum[lane] = output;
             }
             if any_nan(&sum) {
                 careful_sum(&mut sum, stencil, total, |row| load(rows[row], at));
@@ -328,11 +328,11 @@ fn sum_rows<'a, T: Number + 'a, const N: usize>(
         let pixels = [near(first), near(first + 1), near(first + 2), near(first + 3)];
         let pixels = [&pixels[0][..N], &pixels[1][..N], &pixels[2][..N], &pixels[3][..N]];
         for lane in 0..N {
-            let mut one = sum[lane];
+            let mut output = sum[lane];
             for row in 0..4 {
-                one += fours[four][row] * pixels[row][lane].to_f64();
+                output += fours[four][row] * pixels[row][lane].to_f64();
             }
-            sum[lane] = one;
+            sum[lane] = output;
         }
     }
     for row in 0..last.len() {

@@ -117,12 +117,12 @@ impl IntegerRows {
         });
     }
 
-    /// Adds the sums of later rows.
+    /// Merges the sums of later rows.
     pub fn merge(&mut self, later: &IntegerRows) {
         self.0.iter_mut().zip(&later.0).for_each(|(sum, later)| *sum += later);
     }
 
-    /// The sum of an output.
+    /// Returns the sum of an output.
     pub fn sum(&self, output: usize) -> i128 {
         self.0[output]
     }

@@ -107,8 +107,8 @@ fn load<const WORDS: usize>(
             }
         }
         for row in done..count {
-            let few = rows[row * stride + begin..].iter().take(characters).enumerate();
-            words[row] = few.fold(0, |word, (at, &byte)| word | u64::from(byte) << (8 * at));
+            let characters = rows[row * stride + begin..].iter().take(characters).enumerate();
+            words[row] = characters.fold(0, |word, (at, &byte)| word | u64::from(byte) << (8 * at));
         }
     }
 }
@@ -133,9 +133,9 @@ fn integers<const WORDS: usize, const COUNTS: bool>(
     let mut wrong = 0;
     for row in 0..GROUP {
         let pair = [padded(words[0][row], high), padded(words[WORDS - 1][row], low)];
-        let (value, others) = integer::<COUNTS>(pair, WORDS == 1);
+        let (value, error) = integer::<COUNTS>(pair, WORDS == 1);
         values[row] = value.to_ne_bytes();
-        wrong |= others;
+        wrong |= error;
     }
     wrong == 0
 }

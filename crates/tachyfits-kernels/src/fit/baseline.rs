@@ -45,7 +45,7 @@ impl Kernel for Orthogonal<'_> {
         let Orthogonal { coordinates, values, weights, order, columns } = self;
         let zeros = [0.0; MOST];
         let (alpha, beta, norms, coefficients) = (zeros, zeros, zeros, zeros);
-        let mut found = Polynomial { order, alpha, beta, norms, coefficients, squares: 0.0 };
+        let mut polynomial = Polynomial { order, alpha, beta, norms, coefficients, squares: 0.0 };
         let length = coordinates.len();
         let (rest, columns) = columns.split_at_mut(length);
         let (mut previous, columns) = columns.split_at_mut(length);
@@ -56,12 +56,12 @@ impl Kernel for Orthogonal<'_> {
         }
         for degree in 0..=order {
             let norm = dot(current, current);
-            let least = if degree > 0 { LEAST_RATIO * found.norms[degree - 1] } else { 0.0 };
+            let least = if degree > 0 { LEAST_RATIO * polynomial.norms[degree - 1] } else { 0.0 };
             if !(norm > least && norm.is_finite()) {
                 return None;
             }
             let coefficient = dot(rest, current) / norm;
-            let beta = if degree > 0 { norm / found.norms[degree - 1] } else { 0.0 };
+            let beta = if degree > 0 { norm / polynomial.norms[degree - 1] } else { 0.0 };
             let mut sums = [0.0; LANES];
             for at in (0..length).step_by(LANES) {
                 for lane in 0..LANES {
@@ -76,11 +76,11 @@ impl Kernel for Orthogonal<'_> {
                 previous[at] = next;
             }
             (previous, current) = (current, previous);
-            (found.alpha[degree], found.beta[degree]) = (alpha, beta);
-            (found.norms[degree], found.coefficients[degree]) = (norm, coefficient);
+            (polynomial.alpha[degree], polynomial.beta[degree]) = (alpha, beta);
+            (polynomial.norms[degree], polynomial.coefficients[degree]) = (norm, coefficient);
         }
-        found.squares = dot(rest, rest);
-        Some(found)
+        polynomial.squares = dot(rest, rest);
+        Some(polynomial)
     }
 }
 

@@ -294,16 +294,16 @@ impl GaussianFit {
     }
 
     fn added(&self, attempt: &Attempt, line: [f64; OF_LINE]) -> Attempt {
-        let mut more = Attempt { lines: attempt.lines + 1, ..*attempt };
+        let mut next = Attempt { lines: attempt.lines + 1, ..*attempt };
         let (at, count) = (attempt.lines * OF_LINE, self.parameters(attempt));
-        more.parameters.copy_within(at..count, at + OF_LINE);
-        more.parameters[at..at + OF_LINE].copy_from_slice(&line);
-        for parameter in 0..more.lines * OF_LINE {
-            let [least, greatest] = self.limits(&more, parameter);
-            let value = &mut more.parameters[parameter];
+        next.parameters.copy_within(at..count, at + OF_LINE);
+        next.parameters[at..at + OF_LINE].copy_from_slice(&line);
+        for parameter in 0..next.lines * OF_LINE {
+            let [least, greatest] = self.limits(&next, parameter);
+            let value = &mut next.parameters[parameter];
             *value = value.max(least).min(greatest);
         }
-        more
+        next
     }
 
     fn parameters(&self, attempt: &Attempt) -> usize {

@@ -39,21 +39,21 @@ pub(crate) fn clipped_baseline(
     let (weights, columns) = columns.split_at_mut(length);
     weights.copy_from_slice(channels.weights);
     let mut result = None;
-    let mut left = weights.iter().sum::<f64>();
+    let mut remaining = weights.iter().sum::<f64>();
     for _ in 0..CLIPS {
         let (coordinates, values) = (channels.coordinates, channels.values);
         let fit = Orthogonal { coordinates, values, weights, order, columns: &mut *columns };
         let polynomial = isa::dispatch(channels.tier, fit)?;
-        let most = CLIP * CLIP * polynomial.squares / left;
+        let most = CLIP * CLIP * polynomial.squares / remaining;
         result = Some(polynomial);
         for (weight, residual) in weights.iter_mut().zip(&columns[..length]) {
             *weight = if residual * residual > most { 0.0 } else { *weight };
         }
-        let kept = weights.iter().sum::<f64>();
-        if kept == left || kept < (order + 2) as f64 {
+        let count = weights.iter().sum::<f64>();
+        if count == remaining || count < (order + 2) as f64 {
             break;
         }
-        left = kept;
+        remaining = count;
     }
     let powers = result?.powers();
     let mut coefficients = [0.0; MOST];

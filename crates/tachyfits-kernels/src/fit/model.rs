@@ -118,11 +118,11 @@ impl Kernel for Equations<'_> {
 
 /// Sums the products of two columns, whose length is a multiple of [`LANES`].
 #[inline(always)]
-pub(crate) fn dot(one: &[f64], other: &[f64]) -> f64 {
+pub(crate) fn dot(left: &[f64], right: &[f64]) -> f64 {
     let mut lanes = [0.0; LANES];
-    for (one, other) in one.as_chunks::<LANES>().0.iter().zip(other.as_chunks::<LANES>().0) {
+    for (left, right) in left.as_chunks::<LANES>().0.iter().zip(right.as_chunks::<LANES>().0) {
         for lane in 0..LANES {
-            lanes[lane] += one[lane] * other[lane];
+            lanes[lane] += left[lane] * right[lane];
         }
     }
     add_lanes(&lanes)

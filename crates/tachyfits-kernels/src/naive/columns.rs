@@ -68,12 +68,13 @@ pub fn unpack_bits(bytes: &[u8], bits: usize, rows: usize) -> Vec<u8> {
 pub fn trim_text(text: &[u8], width: usize) -> Vec<u8> {
     let mut out = Vec::new();
     for string in text.chunks(width.max(1)) {
-        let mut kept: Vec<u8> = string.iter().copied().take_while(|&byte| byte != 0).collect();
-        while kept.last() == Some(&b' ') {
-            kept.pop();
+        let mut characters: Vec<u8> =
+            string.iter().copied().take_while(|&byte| byte != 0).collect();
+        while characters.last() == Some(&b' ') {
+            characters.pop();
         }
-        kept.resize(string.len(), 0);
-        out.extend(kept);
+        characters.resize(string.len(), 0);
+        out.extend(characters);
     }
     out
 }

@@ -14,11 +14,11 @@ pub fn noise<P: NoisePixel>(pixels: &[P], row: usize) -> Noise {
         let row: Vec<P> = row.iter().filter(defined).copied().collect();
         let mut differences: [Vec<f64>; 3] = Default::default();
         for nine in row.windows(9) {
-            let found = P::differences([nine[0], nine[2], nine[4], nine[6], nine[8]]);
+            let keys = P::differences([nine[0], nine[2], nine[4], nine[6], nine[8]]);
             let same = |pixels: &[P]| pixels.windows(2).all(|pair| pair[0] == pair[1]);
             let counts = [!same(&nine[4..7]), !same(&nine[2..7]), !same(&nine[2..7])];
             for kind in (0..3).filter(|&kind| counts[kind]) {
-                differences[kind].push(found[kind].value());
+                differences[kind].push(keys[kind].value());
             }
         }
         for (differences, medians) in differences.iter_mut().zip(&mut medians) {

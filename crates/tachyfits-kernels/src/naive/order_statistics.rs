@@ -5,7 +5,7 @@ use crate::{Cells, KeyBins, Split, key_of};
 /// Twin of [`crate::split`]: the counts, and the values between the ends.
 pub fn split(values: &[f64], (low, high): (f64, f64)) -> (Split, Vec<f64>) {
     let mut counts = Split::default();
-    let mut kept = Vec::new();
+    let mut between = Vec::new();
     for &x in values {
         let count = if x.is_nan() {
             continue;
@@ -14,7 +14,7 @@ pub fn split(values: &[f64], (low, high): (f64, f64)) -> (Split, Vec<f64>) {
         } else if x == low {
             &mut counts.at_low
         } else if x < high {
-            kept.push(if x == 0.0 { 0.0 } else { x });
+            between.push(if x == 0.0 { 0.0 } else { x });
             &mut counts.between
         } else if x == high {
             &mut counts.at_high
@@ -23,7 +23,7 @@ pub fn split(values: &[f64], (low, high): (f64, f64)) -> (Split, Vec<f64>) {
         };
         *count += 1;
     }
-    (counts, kept)
+    (counts, between)
 }
 
 /// Twin of [`crate::deviate`].

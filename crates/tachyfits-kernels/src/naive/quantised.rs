@@ -8,16 +8,16 @@ fn random_of(pixels: usize, dither: Option<usize>) -> Vec<f64> {
     let random = random_numbers();
     let first = |block: usize| (f64::from(random[block]) * 500.0).floor() as usize;
     let mut next = first(block);
-    let mut found = Vec::new();
+    let mut numbers = Vec::new();
     for _ in 0..pixels {
-        found.push(random[next].into());
+        numbers.push(random[next].into());
         next += 1;
         if next == random.len() {
             block = (block + 1) % random.len();
             next = first(block);
         }
     }
-    found
+    numbers
 }
 
 /// Twin of [`crate::dequantise_f64`]; rounded to f32, its values are those of [`crate::dequantise_f32`].

@@ -12,10 +12,10 @@ pub fn decode_rice<P: RicePixel>(stream: &[u8], block: usize, pixels: usize) -> 
     };
     let mut number = |bits: u32| (0..bits).try_fold(0u64, |number, _| Some(number << 1 | bit()?));
     let mut last = number(P::BITS)?;
-    let mut found = Vec::new();
-    while found.len() < pixels {
+    let mut tile = Vec::new();
+    while tile.len() < pixels {
         let code = number(P::CODE_BITS)? as u32;
-        for _ in 0..block.min(pixels - found.len()) {
+        for _ in 0..block.min(pixels - tile.len()) {
             let difference = match code {
                 0 => 0,
                 _ if code == P::PLAIN + 1 => number(P::BITS)?,
@@ -33,8 +33,8 @@ pub fn decode_rice<P: RicePixel>(stream: &[u8], block: usize, pixels: usize) -> 
             };
             let change = if difference % 2 == 0 { difference / 2 } else { !(difference / 2) };
             last = last.wrapping_add(change);
-            found.push(P::of(last as u32));
+            tile.push(P::of(last as u32));
         }
     }
-    Some(found)
+    Some(tile)
 }

@@ -103,19 +103,19 @@ pub fn extrema_rows(rows: &[&[u8]], encoding: &Encoding, first_row: u64) -> Vec<
 
 fn extrema(column: &[f64], first_row: u64) -> Extrema {
     let none = ExtremaRows::NO_ROW;
-    let mut found = Extrema { min: f64::NAN, min_row: none, max: f64::NAN, max_row: none };
+    let mut extrema = Extrema { min: f64::NAN, min_row: none, max: f64::NAN, max_row: none };
     for (row, &x) in (first_row..).zip(column) {
         if x.is_nan() {
             continue;
         }
-        if found.min_row == none || x < found.min {
-            (found.min, found.min_row) = (x, row);
+        if extrema.min_row == none || x < extrema.min {
+            (extrema.min, extrema.min_row) = (x, row);
         }
-        if found.max_row == none || x > found.max {
-            (found.max, found.max_row) = (x, row);
+        if extrema.max_row == none || x > extrema.max {
+            (extrema.max, extrema.max_row) = (x, row);
         }
     }
-    found
+    extrema
 }
 
 /// Twin of [`crate::SpectralRows`]. Row `i` has the coordinate `u[i]`; returns the count, and the sums of pixel times

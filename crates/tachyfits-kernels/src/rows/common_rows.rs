@@ -30,8 +30,8 @@ impl CommonRows {
 
     /// Sets the common value of an output.
     #[inline(always)]
-    pub(crate) fn set(&mut self, output: usize, found: f64) {
-        self.value[output] = found;
+    pub(crate) fn set(&mut self, output: usize, value: f64) {
+        self.value[output] = value;
     }
 
     pub(crate) fn get(&self, output: usize) -> Common {
@@ -46,8 +46,8 @@ impl CommonRows {
 #[inline(always)]
 fn joined(value: f64, x: f64) -> f64 {
     let same = x.is_nan() | (x == value);
-    let kept = if same { value } else { DIFFERENT };
-    if value.is_nan() { x } else { kept }
+    let common = if same { value } else { DIFFERENT };
+    if value.is_nan() { x } else { common }
 }
 
 /// Common values of a column of outputs.

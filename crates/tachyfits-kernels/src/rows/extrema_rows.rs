@@ -102,12 +102,12 @@ impl ColumnStep for ExtremaStep<'_> {
         let mut extrema = [ExtremaLanes::NONE; COLUMNS];
         columns.fold(&mut extrema);
         let number = |row: u64| self.numbers.get(row as usize).copied();
-        for (found, (first, lanes)) in extrema.iter().zip(columns.places()) {
+        for (column, (first, lanes)) in extrema.iter().zip(columns.places()) {
             let outputs = first..first + lanes;
-            self.state.min[outputs.clone()].copy_from_slice(&found.min[..lanes]);
-            self.state.max[outputs].copy_from_slice(&found.max[..lanes]);
+            self.state.min[outputs.clone()].copy_from_slice(&column.min[..lanes]);
+            self.state.max[outputs].copy_from_slice(&column.max[..lanes]);
             for lane in 0..lanes {
-                let rows = [found.min_row[lane], found.max_row[lane]];
+                let rows = [column.min_row[lane], column.max_row[lane]];
                 let [min, max] = rows.map(|row| number(row).unwrap_or(ExtremaRows::NO_ROW));
                 self.state.min_row[first + lane] = min;
                 self.state.max_row[first + lane] = max;

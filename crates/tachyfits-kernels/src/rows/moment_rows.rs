@@ -154,12 +154,12 @@ impl ColumnStep for MomentStep<'_> {
             common = [CommonLanes::UNKNOWN; COLUMNS];
             columns.fold(&mut common);
         }
-        let found = sums.iter().zip(&second).zip(&common);
-        for (((sums, second), common), (first, lanes)) in found.zip(columns.places()) {
+        let results = sums.iter().zip(&second).zip(&common);
+        for (((sums, second), common), (first, lanes)) in results.zip(columns.places()) {
             self.state.set(first, lanes, sums, second);
             for lane in 0..lanes {
-                let found = if sums.count[lane] == 0 { f64::NAN } else { common.value[lane] };
-                self.state.sums.common.set(first + lane, found);
+                let value = if sums.count[lane] == 0 { f64::NAN } else { common.value[lane] };
+                self.state.sums.common.set(first + lane, value);
             }
         }
     }

@@ -147,23 +147,23 @@ impl<S: Source> Columns<'_, S> {
                 Some(next) => (next, 0),
                 None => (&groups[0], COLUMNS * S::CHUNK),
             };
-            for (column, kept) in accumulators.iter_mut().enumerate() {
+            for (column, column_accumulator) in accumulators.iter_mut().enumerate() {
                 let bytes = self.at + column * S::CHUNK..self.at + (column + 1) * S::CHUNK;
-                let mut accumulator = *kept;
+                let mut accumulator = *column_accumulator;
                 for row in 0..ROWS {
                     isa::prefetch(&next[row][bytes.clone()], ahead);
                     let lanes = self.source.lanes(&rows[row][bytes.clone()]);
                     accumulator.row(group * ROWS + row, &lanes);
                 }
-                *kept = accumulator;
+                *column_accumulator = accumulator;
             }
         }
         for (row, bytes) in rest.iter().enumerate() {
             let chunks = bytes[self.at..].chunks_exact(S::CHUNK);
-            for (kept, chunk) in accumulators.iter_mut().zip(chunks) {
-                let mut accumulator = *kept;
+            for (column_accumulator, chunk) in accumulators.iter_mut().zip(chunks) {
+                let mut accumulator = *column_accumulator;
                 accumulator.row(groups.len() * ROWS + row, &self.source.lanes(chunk));
-                *kept = accumulator;
+                *column_accumulator = accumulator;
             }
         }
     }

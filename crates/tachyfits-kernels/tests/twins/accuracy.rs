@@ -14,11 +14,12 @@ fn stats(values: &[f64], tier: tachyfits_kernels::Tier) -> Stats {
     stats
 }
 
-/// Mean and variance of integers over 2^20, exact but for the last roundings.
+/// Returns mean and variance of integers over 2^20, exact except for the last roundings.
 fn exact(integers: &[i64]) -> (f64, f64) {
     let n = integers.len() as i128;
     let sum: i128 = integers.iter().map(|&x| i128::from(x)).sum();
-    // n^2 times the variance is an integer: n * sum(x^2) - sum(x)^2, of differences from the first so that it fits.
+    // n^2 times the variance is the integer n * sum(x^2) - sum(x)^2, computed from differences to the first integer so
+    // that it fits.
     let differences = || integers.iter().map(|&x| i128::from(x - integers[0]));
     let squares: i128 = differences().map(|d| d * d).sum();
     let shifted: i128 = differences().sum();
@@ -63,8 +64,8 @@ fn the_first_of_equal_zeros_is_the_extreme() {
             let mut values = vec![f64::NAN; 40];
             values[3] = first;
             values[16] = second;
-            let found = stats(&values, tier);
-            for extreme in [found.min.unwrap(), found.max.unwrap()] {
+            let result = stats(&values, tier);
+            for extreme in [result.min.unwrap(), result.max.unwrap()] {
                 assert_eq!(extreme.position, 3);
                 assert_eq!(extreme.value.to_bits(), f64::to_bits(first), "{tier:?}");
             }
@@ -98,18 +99,18 @@ fn infinities_follow_ieee() {
 fn nothing_defined_gives_nan_and_no_extremes() {
     for tier in tiers() {
         for values in [vec![], vec![f64::NAN; 5000]] {
-            let found = stats(&values, tier);
-            assert_eq!((found.count, found.nan), (0, values.len() as u64));
-            assert!(found.mean().is_nan() && found.rms().is_nan() && found.std(0).is_nan());
-            assert_eq!((found.min, found.max), (None, None));
-            assert_eq!(found.sum.value(), 0.0);
+            let result = stats(&values, tier);
+            assert_eq!((result.count, result.nan), (0, values.len() as u64));
+            assert!(result.mean().is_nan() && result.rms().is_nan() && result.std(0).is_nan());
+            assert_eq!((result.min, result.max), (None, None));
+            assert_eq!(result.sum.value(), 0.0);
         }
     }
 }
 
 #[test]
 fn leaves_of_the_largest_bytes_add_up() {
-    // The sums of bytes come next to what they have room for; a pixel more than leaves, and none of a step.
+    // Bytes that nearly overflow the sums; one pixel more than whole leaves, and fewer than a step.
     for pixels in [LEAF_PIXELS, 2 * LEAF_PIXELS + 1, 15, 0] {
         for (pixel, byte, value) in [
             (PixelType::U8, 0xff, 255),
@@ -134,7 +135,7 @@ fn leaves_of_the_largest_bytes_add_up() {
     }
 }
 
-/// The mean that rows give for one of their outputs.
+/// Returns the mean of one output of row sums.
 fn mean_of_rows(sums: &SumRows, output: usize) -> f64 {
     let (count, sum) = (sums.count()[output], sums.sum()[output]);
     let sum = Compensated { high: sum, low: 0.0 }.into();
@@ -158,7 +159,7 @@ proptest! {
         let pixel = |at: usize| if at % hole == 1 { f64::NAN } else { value };
         let pixels: Vec<u8> = (0..pixels).flat_map(|at| pixel(at).to_be_bytes()).collect();
         let plain = Encoding::plain(PixelType::F64);
-        // Every second output is constant; the first is sometimes undefined.
+        // Every second output is constant; the first pixel is sometimes undefined.
         let row = |row: usize| -> Vec<u8> {
             let at = |at: usize| if at == 0 { pixel(row) } else if at % 2 == 1 { row as f64 } else { value };
             (0..20).flat_map(|x| at(x).to_be_bytes()).collect()
@@ -199,9 +200,9 @@ proptest! {
 #[test]
 fn a_constant_has_no_spread() {
     for tier in tiers() {
-        let found = stats(&vec![0.1; 3 * LEAF_PIXELS + 5], tier);
-        assert_eq!(found.mean(), 0.1, "{tier:?}");
-        assert_eq!((found.center.value(), found.std(0)), (0.1, 0.0), "{tier:?}");
+        let result = stats(&vec![0.1; 3 * LEAF_PIXELS + 5], tier);
+        assert_eq!(result.mean(), 0.1, "{tier:?}");
+        assert_eq!((result.center.value(), result.std(0)), (0.1, 0.0), "{tier:?}");
     }
 }
 
@@ -210,7 +211,7 @@ fn sums_of_flat_backgrounds_are_as_close_as_pairwise_sums() {
     for value in [2180.3, 0.1, 105.83, 1.0 / 3.0, -7e-200] {
         for pixels in [20, 300, LEAF_PIXELS, 10_000, 123_457] {
             let mut values = vec![value; pixels];
-            // A pixel of its own, so that the common value does not give the mean.
+            // A different pixel, so that the mean is not the common value.
             values[pixels / 3] = 0.0;
             let n = (pixels - 1) as f64;
             let product = value * n;
@@ -226,7 +227,7 @@ fn sums_of_flat_backgrounds_are_as_close_as_pairwise_sums() {
     }
 }
 
-/// Mean, root mean square and standard deviation, in units in which nothing overflows.
+/// Returns mean, root mean square and standard deviation, in units in which nothing overflows.
 fn large_reference(values: &[f64], unit: f64) -> [f64; 3] {
     let n = values.len() as f64;
     let sum = |terms: &mut dyn Iterator<Item = f64>| {
@@ -257,7 +258,7 @@ proptest! {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 11) as f64 / (1u64 << 53) as f64 - 0.5
         };
-        // Zeros before them have no unit.
+        // Leading zeros have no unit.
         let blank = if pixels % 3 == 0 { pixels / 2 } else { 0 };
         let values: Vec<f64> = (0..pixels)
             .map(|at| if at < blank { 0.0 } else { (offset + 0.1 * random()) * unit })
@@ -286,7 +287,7 @@ proptest! {
     }
 }
 
-/// Skewness and kurtosis of integers, from sums that are exact.
+/// Returns skewness and kurtosis of integers, from exact sums.
 fn shape_of_integers(integers: &[i64]) -> [f64; 2] {
     let n = integers.len() as i128;
     let sum: i128 = integers.iter().map(|&x| i128::from(x)).sum();

@@ -1,11 +1,10 @@
-//! Checksums against their twin, known values, and the rule that they exist for.
+//! Checksums against their twin, known values, and the rule of the Standard.
 
 use crate::content::tiers;
 use proptest::prelude::*;
 use tachyfits_kernels::{OnesComplement, Tier, add_words, encode_checksum, naive};
 
-/// Contribution of the sixteen letters of CHECKSUM to the sum of an HDU: they begin three bytes
-/// into a word.
+/// Returns the contribution of CHECKSUM's sixteen letters to the sum of an HDU: they begin three bytes into a word.
 fn worth(letters: [u8; 16]) -> u32 {
     let plain = letters.map(|letter| letter - b'0');
     naive::ones_complement(3, &plain)
@@ -48,7 +47,7 @@ proptest! {
         }
     }
 
-    /// A sum and the letters of its complement add up to all ones, which is what a reader checks.
+    /// A sum and the letters of its complement add up to all ones, which readers check.
     #[test]
     fn letters_stand_for_the_number(sum in any::<u32>()) {
         for complement in [false, true] {
@@ -65,7 +64,7 @@ proptest! {
 /// The letters that CFITSIO and astropy write for these sums.
 #[test]
 fn known_letters() {
-    let known = [
+    let cases = [
         (868_229_149, true, "hcHjjc9ghcEghc9g"),
         (868_229_149, false, "7Bf889Z87Af877Z8"),
         (0, false, "0000000000000000"),
@@ -74,13 +73,13 @@ fn known_letters() {
         (2_503_531_142, true, "NLdAOJa2NJa9NJa9"),
         (0x1234_5678, true, "QleaTkbTQkbZQkbZ"),
     ];
-    for (sum, complement, letters) in known {
-        let found = encode_checksum(sum, complement);
-        assert_eq!(String::from_utf8_lossy(&found), letters, "{sum} {complement}");
+    for (sum, complement, letters) in cases {
+        let result = encode_checksum(sum, complement);
+        assert_eq!(String::from_utf8_lossy(&result), letters, "{sum} {complement}");
     }
 }
 
-/// A sum that comes back to zero is all ones, as in CFITSIO, and one of zeros is zero.
+/// As in CFITSIO, a sum that comes back to zero is all ones, and a sum of zeros is zero.
 #[test]
 fn two_forms_of_zero() {
     let mut sum = OnesComplement::default();

@@ -1,4 +1,4 @@
-//! Columns of tables against their twins, and against their inverses.
+//! Table columns against their twins, and against their inverses.
 
 use crate::content::tiers;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use tachyfits_kernels::{
     streaming, swap_in_place, trim_text, unpack_bits, widen_text,
 };
 
-/// Rows with a field in them.
+/// Rows that contain one field each.
 #[derive(Clone, Debug)]
 struct Rows {
     fields: Fields,
@@ -17,7 +17,7 @@ struct Rows {
     bytes: Vec<u8>,
 }
 
-/// Rows whose fields are `elements` elements of `size` bytes, the last row ending with its field or later.
+/// Generates rows with fields of `elements` elements of `size` bytes; the last row ends with its field or later.
 fn rows(elements: usize, size: usize) -> impl Strategy<Value = Rows> {
     let sizes = (0..12usize, 0..300usize, 0..70usize, 0..20usize, any::<u64>());
     sizes.prop_map(move |(offset, count, beyond, after, seed)| {
@@ -37,7 +37,7 @@ fn random(count: usize, seed: u64) -> Vec<u8> {
     (0..count).map(|_| next()).collect()
 }
 
-/// Elements of a field: few, about as many as make it long, many.
+/// Generates numbers of elements per field: few, near the limit of long fields, and many.
 fn elements() -> impl Strategy<Value = usize> {
     prop_oneof![Just(1usize), 0..6usize, 2..40usize, 100..140usize]
 }
@@ -48,7 +48,7 @@ fn rows_and_pixel() -> impl Strategy<Value = (Rows, PixelType)> {
     )
 }
 
-/// Bytes of a kind that strings and logical values are made of.
+/// Returns random characters that occur in strings and logical values.
 fn text(count: usize, seed: u64) -> Vec<u8> {
     const BYTES: &[u8] = b"TTFF  ab\0\x01\xe9";
     random(count, seed).iter().map(|&byte| BYTES[usize::from(byte) % BYTES.len()]).collect()
@@ -68,7 +68,7 @@ proptest! {
             let mut out = vec![7; expected.len()];
             gather_fields(&bytes, fields, pixel, tier, &mut out);
             prop_assert_eq!(&out, &expected, "{:?}", tier);
-            // Wherever the column begins in memory.
+            // At any alignment of the column in memory.
             let mut streamed = vec![7; fields.offset + expected.len()];
             let column = &mut streamed[fields.offset..];
             streaming(|stores| stream_fields(&bytes, fields, pixel, tier, column, stores));
@@ -78,9 +78,9 @@ proptest! {
             scatter_fields(&out, fields, pixel, tier, &mut back);
             prop_assert_eq!(&back, &scattered, "{:?}", tier);
             // Bytes between the fields stay, and the fields are restored.
-            let mut again = vec![7; expected.len()];
-            gather_fields(&back, fields, pixel, tier, &mut again);
-            prop_assert_eq!(&again, &expected);
+            let mut restored = vec![7; expected.len()];
+            gather_fields(&back, fields, pixel, tier, &mut restored);
+            prop_assert_eq!(&restored, &expected);
         }
     }
 
@@ -164,7 +164,7 @@ proptest! {
         foreign in any::<i64>(),
     ) {
         let stored = random(count * pixel.bytes(), seed);
-        // Nulls that are there, and one that fits few types.
+        // Null values that occur, and one that fits few types.
         let present = stored.chunks_exact(pixel.bytes()).last().map_or(0, |bytes| {
             let wide = bytes.iter().fold(0i64, |wide, &byte| (wide << 8) | i64::from(byte));
             match pixel.bytes() { 1 => wide, 2 => (wide as i16).into(), 4 => (wide as i32).into(), _ => wide }
@@ -177,13 +177,13 @@ proptest! {
                 mark_nulls(&native, pixel, null, tier, &mut nulls);
                 prop_assert_eq!(&nulls, &expected, "{:?} {:?}", pixel, tier);
             }
-            // Values of all ones, but where there is null.
-            let mut put = vec![255; native.len()];
-            put_nulls(&mut put, pixel, null, &expected);
-            let pairs = put.chunks_exact(pixel.bytes()).zip(native.chunks_exact(pixel.bytes()));
-            for ((found, before), is_null) in pairs.zip(&expected) {
-                prop_assert_eq!(found == before || *is_null == 0, true);
-                prop_assert!(*is_null == 1 || found.iter().all(|&byte| byte == 255));
+            // All bits set except in null elements.
+            let mut values = vec![255; native.len()];
+            put_nulls(&mut values, pixel, null, &expected);
+            let pairs = values.chunks_exact(pixel.bytes()).zip(native.chunks_exact(pixel.bytes()));
+            for ((result, before), is_null) in pairs.zip(&expected) {
+                prop_assert_eq!(result == before || *is_null == 0, true);
+                prop_assert!(*is_null == 1 || result.iter().all(|&byte| byte == 255));
             }
         }
     }
@@ -212,9 +212,9 @@ proptest! {
         let before = expected.clone();
         naive::transfer(&transfer, &content, &mut expected);
         for tier in tiers() {
-            let mut found = before.clone();
-            transfer.run(&content, &mut found, tier);
-            prop_assert_eq!(&found, &expected);
+            let mut result = before.clone();
+            transfer.run(&content, &mut result, tier);
+            prop_assert_eq!(&result, &expected);
         }
     }
 
@@ -230,14 +230,14 @@ proptest! {
         let transfer = Transfer { size, swap: true, count, from: fields, to: fields };
         naive::transfer(&transfer, &content, &mut expected);
         for tier in tiers() {
-            let mut found = content.clone();
-            swap_in_place(&mut found, size, tier);
-            prop_assert_eq!(&found, &expected);
+            let mut result = content.clone();
+            swap_in_place(&mut result, size, tier);
+            prop_assert_eq!(&result, &expected);
         }
     }
 }
 
-/// Text of fields of `width` characters that mostly holds an integer, each field of which may have one character changed.
+/// Generates fields of `width` characters that mostly contain an integer, some with one character changed.
 fn integer_texts(width: usize) -> impl Strategy<Value = Vec<Vec<u8>>> {
     const OTHERS: &[u8] = b"0123456789 +-.E\0\x8f\xb5\xff:/";
     let number = (0..=width as u32).prop_flat_map(|digits| 0..10i64.pow(digits));
@@ -299,8 +299,8 @@ fn every_character_at_every_place_is_judged_as_by_the_twin() {
                     for tier in tiers() {
                         let mut out = [[7; 8]];
                         let all = integers_of_text(&text, fields, tier, &mut out);
-                        let found = all.then_some(i64::from_ne_bytes(out[0]));
-                        assert_eq!(found, naive::integer_of_text(&text), "{text:?}");
+                        let result = all.then_some(i64::from_ne_bytes(out[0]));
+                        assert_eq!(result, naive::integer_of_text(&text), "{text:?}");
                     }
                 }
             }

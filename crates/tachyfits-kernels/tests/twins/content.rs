@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use tachyfits_kernels::{ByteOrder, Encoding, LANES, LEAF_PIXELS, PixelType, Tier};
 
-/// The stored value that is BLANK where there is one; it fits every integer type, and as a byte it is -99 + 256.
+/// Stored value that is BLANK, if there is one; it fits every integer type, and as a byte it is -99 + 256.
 const BLANKS: [i64; 2] = [-99, 157];
 
-/// Scalings that FITS files have, then ones that no file should have and that must not be wrong either.
+/// Scalings that occur in FITS files, followed by unusual ones that must work too.
 const SCALINGS: [(f64, f64); 9] = [
     (0.25, 100.0),
     (-3.7e-4, 1e5),
@@ -19,30 +19,30 @@ const SCALINGS: [(f64, f64); 9] = [
     (f64::NAN, 0.0),
 ];
 
-/// Every pixel type in both byte orders: plain, with BLANK, scaled, and both; `scaling` picks one of [`SCALINGS`].
+/// Returns every pixel type in both byte orders: plain, with BLANK, scaled, and both. `scaling` indexes [`SCALINGS`].
 pub fn encodings(scaling: usize) -> Vec<Encoding> {
-    let mut found = Vec::new();
+    let mut result = Vec::new();
     for pixel in PixelType::ALL {
         let signed = !matches!(pixel, PixelType::U8 | PixelType::I8);
         let blank = BLANKS[usize::from(!signed)];
         for order in [ByteOrder::BigEndian, ByteOrder::Native] {
             for scaling in [None, Some(SCALINGS[scaling])] {
                 for blank in [None, Some(blank)] {
-                    found.push(Encoding { pixel, order, scaling, blank });
+                    result.push(Encoding { pixel, order, scaling, blank });
                 }
             }
         }
     }
-    found.retain(Encoding::is_supported);
-    found
+    result.retain(Encoding::is_supported);
+    result
 }
 
-/// Any of the scalings, the usual ones as often as all others together.
+/// Generates the index of a scaling; half of them are usual ones.
 pub fn any_scaling() -> impl Strategy<Value = usize> {
     prop_oneof![0..2usize, 2..SCALINGS.len()]
 }
 
-/// Every tier of this machine, or the one that the environment forces.
+/// Returns every tier of this machine, or the one that the environment forces.
 pub fn tiers() -> Vec<Tier> {
     match std::env::var_os("TACHYFITS_TIER") {
         Some(_) => vec![Tier::current()],
@@ -53,38 +53,38 @@ pub fn tiers() -> Vec<Tier> {
 /// Kind of pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mix {
-    /// All defined and of similar size.
+    /// All pixels are defined and of similar size.
     Tame,
-    /// Like `Tame`, a few undefined.
+    /// Like `Tame`, but a few pixels are undefined.
     Holes,
-    /// Nearly all undefined.
+    /// Nearly all pixels are undefined.
     Sparse,
-    /// None defined.
+    /// No pixel is defined.
     Undefined,
     /// Any bits: NaN payloads, infinities, subnormals, extremes.
     Wild,
-    /// Zeros of both signs, some undefined, few others.
+    /// Zeros of both signs, some undefined pixels, few other numbers.
     Zeros,
     /// Like `Tame` with one infinity, or one extreme integer.
     OneExtreme,
 }
 
-/// Pixels to be made: independent of the encoding, so that one description serves all of them.
+/// Description of pixels, independent of the encoding, so that one description serves all encodings.
 #[derive(Clone, Debug)]
 pub struct Content {
     pub pixels: usize,
     pub mix: Mix,
     pub seed: u64,
-    /// How far the first byte lies from where a vector would have it.
+    /// Offset of the first byte from vector alignment.
     pub shift: usize,
 }
 
-/// This many cases of a property; one where Miri interprets each instruction.
+/// Returns a configuration with `count` cases per property; one case under Miri, which is slow.
 pub fn cases(count: u32) -> ProptestConfig {
     ProptestConfig::with_cases(if cfg!(miri) { 1 } else { count })
 }
 
-/// Lengths where something begins or ends, or any.
+/// Generates lengths near the boundaries of chunks, runs and leaves, or any length.
 fn lengths(leaves: usize) -> impl Strategy<Value = usize> {
     let edges = [0, 1, 2, LANES - 1, LANES, LANES + 1, 255, 256, 257];
     let leaf = [LEAF_PIXELS - 1, LEAF_PIXELS, LEAF_PIXELS + 1];
@@ -102,7 +102,7 @@ fn mixes() -> impl Strategy<Value = Mix> {
     prop::sample::select(vec![Tame, Holes, Sparse, Undefined, Wild, Zeros, OneExtreme])
 }
 
-/// Any content of at most `leaves` leaves.
+/// Generates any content of at most `leaves` leaves.
 pub fn contents(leaves: usize) -> impl Strategy<Value = Content> {
     let parts = (lengths(leaves), mixes(), any::<u64>(), 0..9usize);
     parts.prop_map(|(pixels, mix, seed, shift)| Content { pixels, mix, seed, shift })
@@ -122,7 +122,7 @@ impl std::ops::Deref for Shifted {
 }
 
 impl Content {
-    /// The bytes of these pixels in an encoding.
+    /// Returns the bytes of these pixels in an encoding.
     pub fn bytes(&self, encoding: &Encoding) -> Shifted {
         let mut random = Random(self.seed | 1);
         let extreme_at = random.below(self.pixels.max(1) as u64) as usize;
@@ -137,7 +137,7 @@ impl Content {
         Shifted { bytes, shift: self.shift }
     }
 
-    /// One pixel, most significant byte first.
+    /// Returns one pixel, most significant byte first.
     fn pixel(&self, random: &mut Random, encoding: &Encoding, extreme: bool) -> Vec<u8> {
         let class = random.below(16);
         let undefined = match self.mix {
@@ -183,7 +183,7 @@ impl Content {
     }
 }
 
-/// A small generator (xorshift64*, Vigna 2016), so that a description of three numbers is all that shrinks.
+/// A small generator (xorshift64*, Vigna 2016), so that proptest only shrinks the few numbers of a description.
 struct Random(u64);
 
 impl Random {
@@ -199,12 +199,12 @@ impl Random {
     }
 }
 
-/// The bits of a float, with one pattern for all NaN, because the payload of a NaN is not defined.
+/// Returns the bits of a float, with one pattern for all NaN, because the payload of a NaN is unspecified.
 pub fn bits(x: f64) -> u64 {
     if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }
 }
 
-/// [`bits`] of many.
+/// Returns [`bits`] of many floats.
 pub fn all_bits<'a>(x: impl IntoIterator<Item = &'a f64>) -> Vec<u64> {
     x.into_iter().map(|&x| bits(x)).collect()
 }

@@ -44,7 +44,7 @@ proptest! {
             let bytes = content.bytes(&encoding);
             let expected = naive::decode_native(&bytes, encoding.pixel);
             for tier in tiers() {
-                // Where output begins decides how much of it comes before the first line of the cache.
+                // The alignment of the output determines how much of it precedes the first cache line.
                 let mut shifted = vec![1; bytes.len() + content.shift];
                 decode_native(&bytes, encoding.pixel, tier, &mut shifted[content.shift..]);
                 let mut out = shifted.split_off(content.shift);
@@ -72,7 +72,7 @@ proptest! {
     }
 }
 
-/// Payloads, signalling NaN and -0.0, which `decode_native` must not touch.
+/// NaN payloads, signalling NaN and -0.0, which `decode_native` must preserve.
 #[test]
 fn decode_native_keeps_every_float_bit() {
     let singles = [0x7fa0_0001u32, 0xffc1_2345, 0x8000_0000, 0x7f80_0000, 0x0000_0001];

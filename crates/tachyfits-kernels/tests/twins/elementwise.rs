@@ -1,4 +1,4 @@
-//! Arithmetic on elements against its twins, and against what Python and NumPy say.
+//! Elementwise arithmetic against its twins, and against Python and NumPy.
 
 use crate::content::{all_bits, bits, tiers};
 use crate::values::{single_bits, values};
@@ -8,13 +8,13 @@ use tachyfits_kernels::{
     unify_nan,
 };
 
-/// Two or three arrays of the same length.
+/// Generates two or three arrays of the same length.
 fn arrays(count: usize) -> impl Strategy<Value = Vec<Vec<f64>>> {
     prop_oneof![0..40usize, 250..260usize, 0..700usize]
         .prop_flat_map(move |length| prop::collection::vec(values(length), count))
 }
 
-/// The twin on pairs.
+/// Applies the twin to pairs.
 fn pairs(function: Binary, left: &[f64], right: &[f64]) -> Vec<u64> {
     left.iter().zip(right).map(|(&x, &y)| bits(naive::binary(function, x, y))).collect()
 }
@@ -29,9 +29,9 @@ proptest! {
             let expected: Vec<u64> =
                 values.iter().map(|&x| bits(naive::unary(function, x))).collect();
             for tier in tiers() {
-                let mut found = values.to_vec();
-                unary(function, &mut found, tier);
-                prop_assert_eq!(&all_bits(&found), &expected, "{:?} {:?}", function, tier);
+                let mut result = values.to_vec();
+                unary(function, &mut result, tier);
+                prop_assert_eq!(&all_bits(&result), &expected, "{:?} {:?}", function, tier);
             }
         }
     }
@@ -46,18 +46,18 @@ proptest! {
             let number_right = pairs(function, left, &repeated);
             let number_left = pairs(function, &repeated, left);
             for tier in tiers() {
-                let mut found = left.clone();
-                binary(function, &mut found, Operand::Slice(right), tier);
-                prop_assert_eq!(&all_bits(&found), &both, "{:?} {:?}", function, tier);
-                let mut found = right.clone();
-                binary_reversed(function, Operand::Slice(left), &mut found, tier);
-                prop_assert_eq!(&all_bits(&found), &both, "{:?} reversed {:?}", function, tier);
-                let mut found = left.clone();
-                binary(function, &mut found, Operand::Scalar(number), tier);
-                prop_assert_eq!(&all_bits(&found), &number_right, "{:?} {} {:?}", function, number, tier);
-                let mut found = left.clone();
-                binary_reversed(function, Operand::Scalar(number), &mut found, tier);
-                prop_assert_eq!(&all_bits(&found), &number_left, "{} {:?} {:?}", number, function, tier);
+                let mut result = left.clone();
+                binary(function, &mut result, Operand::Slice(right), tier);
+                prop_assert_eq!(&all_bits(&result), &both, "{:?} {:?}", function, tier);
+                let mut result = right.clone();
+                binary_reversed(function, Operand::Slice(left), &mut result, tier);
+                prop_assert_eq!(&all_bits(&result), &both, "{:?} reversed {:?}", function, tier);
+                let mut result = left.clone();
+                binary(function, &mut result, Operand::Scalar(number), tier);
+                prop_assert_eq!(&all_bits(&result), &number_right, "{:?} {} {:?}", function, number, tier);
+                let mut result = left.clone();
+                binary_reversed(function, Operand::Scalar(number), &mut result, tier);
+                prop_assert_eq!(&all_bits(&result), &number_left, "{} {:?} {:?}", number, function, tier);
             }
         }
     }
@@ -80,22 +80,22 @@ proptest! {
                 })
                 .collect();
             for tier in tiers() {
-                let mut found = arrays[0].clone();
-                select(&mut found, then, otherwise, tier);
-                prop_assert_eq!(all_bits(&found), all_bits(&expected), "{:?}", tier);
+                let mut result = arrays[0].clone();
+                select(&mut result, then, otherwise, tier);
+                prop_assert_eq!(all_bits(&result), all_bits(&expected), "{:?}", tier);
             }
         }
     }
 
     #[test]
     fn every_nan_becomes_the_same(values in values(0..600)) {
-        let one = |&x: &f64| if x.is_nan() { f64::NAN } else { x };
-        let expected: Vec<u64> = values.iter().map(|x| one(x).to_bits()).collect();
+        let unified = |&x: &f64| if x.is_nan() { f64::NAN } else { x };
+        let expected: Vec<u64> = values.iter().map(|x| unified(x).to_bits()).collect();
         for tier in tiers() {
-            let mut found = values.clone();
-            unify_nan(&mut found, tier);
-            let found: Vec<u64> = found.iter().map(|x| x.to_bits()).collect();
-            prop_assert_eq!(&found, &expected, "{:?}", tier);
+            let mut result = values.clone();
+            unify_nan(&mut result, tier);
+            let result: Vec<u64> = result.iter().map(|x| x.to_bits()).collect();
+            prop_assert_eq!(&result, &expected, "{:?}", tier);
         }
     }
 
@@ -103,15 +103,14 @@ proptest! {
     fn rounding_to_f32_is_that_of_the_language(values in values(0..600)) {
         let expected: Vec<f32> = values.iter().map(|&x| x as f32).collect();
         for tier in tiers() {
-            let mut found = vec![1.0; values.len()];
-            round_to_f32(&values, tier, &mut found);
-            prop_assert_eq!(single_bits(&found), single_bits(&expected), "{:?}", tier);
+            let mut result = vec![1.0; values.len()];
+            round_to_f32(&values, tier, &mut result);
+            prop_assert_eq!(single_bits(&result), single_bits(&expected), "{:?}", tier);
         }
     }
 }
 
-/// `numpy.remainder`, `numpy.minimum` and others define pairs that other libraries treat
-/// differently.
+/// `numpy.remainder`, `numpy.minimum` and others define results that other libraries define differently.
 #[test]
 fn results_agree_with_numpy() {
     let (inf, nan) = (f64::INFINITY, f64::NAN);
@@ -142,14 +141,14 @@ fn results_agree_with_numpy() {
         (Binary::Atan2, 1.0, -0.0, std::f64::consts::FRAC_PI_2),
     ];
     for (function, x, y, expected) in cases {
-        let mut found = [x];
-        binary(function, &mut found, Operand::Scalar(y), Tier::SCALAR);
-        assert_eq!(bits(found[0]), bits(expected), "{function:?} {x} {y}");
+        let mut result = [x];
+        binary(function, &mut result, Operand::Scalar(y), Tier::SCALAR);
+        assert_eq!(bits(result[0]), bits(expected), "{function:?} {x} {y}");
     }
-    let ones = [(Unary::Not, nan, 0.0), (Unary::Not, -0.0, 1.0), (Unary::Round, 2.5, 2.0)];
-    for (function, x, expected) in ones {
-        let mut found = [x];
-        unary(function, &mut found, Tier::SCALAR);
-        assert_eq!(bits(found[0]), bits(expected), "{function:?} {x}");
+    let unary_cases = [(Unary::Not, nan, 0.0), (Unary::Not, -0.0, 1.0), (Unary::Round, 2.5, 2.0)];
+    for (function, x, expected) in unary_cases {
+        let mut result = [x];
+        unary(function, &mut result, Tier::SCALAR);
+        assert_eq!(bits(result[0]), bits(expected), "{function:?} {x}");
     }
 }

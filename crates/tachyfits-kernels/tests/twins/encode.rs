@@ -8,15 +8,15 @@ use tachyfits_kernels::{
     encode_f64, encode_native, naive,
 };
 
-/// The big-endian encodings; where the stored type is an integer, also with a BLANK that it does not have.
+/// Returns the big-endian encodings; integer types also with a BLANK that they cannot represent.
 fn targets(scaling: usize) -> Vec<Encoding> {
-    let mut found = encodings(scaling);
-    found.retain(|encoding| encoding.order == ByteOrder::BigEndian);
-    found.push(Encoding { blank: Some(1 << 40), ..Encoding::plain(PixelType::I16) });
-    found
+    let mut result = encodings(scaling);
+    result.retain(|encoding| encoding.order == ByteOrder::BigEndian);
+    result.push(Encoding { blank: Some(1 << 40), ..Encoding::plain(PixelType::I16) });
+    result
 }
 
-/// The bytes, with one pattern for all NaN, because the payload of a NaN is not defined.
+/// Returns the bytes with one pattern for all NaN, because the payload of a NaN is unspecified.
 fn plain_nan(bytes: &[u8], pixel: PixelType) -> Vec<u8> {
     match pixel {
         PixelType::F64 => {
@@ -46,9 +46,9 @@ proptest! {
             let expected = plain_nan(&expected, encoding.pixel);
             for tier in tiers() {
                 let mut out = vec![1; shift + expected.len()];
-                let found = encode_f64(&values, &encoding, tier, &mut out[shift..]);
+                let result = encode_f64(&values, &encoding, tier, &mut out[shift..]);
                 let out = plain_nan(&out[shift..], encoding.pixel);
-                prop_assert_eq!((&out, found), (&expected, lost), "{:?} {:?}", encoding, tier);
+                prop_assert_eq!((&out, result), (&expected, lost), "{:?} {:?}", encoding, tier);
             }
         }
     }
@@ -64,9 +64,9 @@ proptest! {
             let expected = plain_nan(&expected, encoding.pixel);
             for tier in tiers() {
                 let mut out = vec![1; expected.len()];
-                let found = encode_f32(&values, &encoding, tier, &mut out);
+                let result = encode_f32(&values, &encoding, tier, &mut out);
                 let out = plain_nan(&out, encoding.pixel);
-                prop_assert_eq!((&out, found), (&expected, lost), "{:?} {:?}", encoding, tier);
+                prop_assert_eq!((&out, result), (&expected, lost), "{:?} {:?}", encoding, tier);
             }
         }
     }
@@ -86,7 +86,7 @@ proptest! {
         }
     }
 
-    /// Values that both a file and f64 can hold are unchanged by decoding and encoding.
+    /// Decoding and encoding preserves values that both the file and f64 can represent.
     #[test]
     fn encoding_takes_decoding_back(content in contents(1)) {
         for encoding in targets(0) {
@@ -105,7 +105,7 @@ proptest! {
     }
 }
 
-/// `encode_f32` moves f32 that are stored as such: payloads, signalling NaN and -0.0 stay.
+/// `encode_f32` copies f32 stored as f32: payloads, signalling NaN and -0.0 stay.
 #[test]
 fn singles_keep_every_bit() {
     let singles = [0x7fa0_0001u32, 0xffc1_2345, 0x8000_0000, 0x7f80_0000, 0x0000_0001];
@@ -122,7 +122,7 @@ fn singles_keep_every_bit() {
     }
 }
 
-/// Each reason to refuse a value, by hand.
+/// Each reason to reject a value, with explicit values.
 #[test]
 fn values_beyond_an_encoding_are_counted() {
     let i16_blank = Encoding { blank: Some(-99), ..Encoding::plain(PixelType::I16) };
@@ -148,14 +148,14 @@ fn values_beyond_an_encoding_are_counted() {
         for tier in tiers() {
             let bytes = encoding.pixel_bytes();
             let mut out = vec![0; bytes];
-            let found = encode_f64(&[value], &encoding, tier, &mut out);
+            let result = encode_f64(&[value], &encoding, tier, &mut out);
             let expected = &stored.to_be_bytes()[8 - bytes..];
-            assert_eq!((&*out, found), (expected, lost), "{value} as {encoding:?} on {tier:?}");
+            assert_eq!((&*out, result), (expected, lost), "{value} as {encoding:?} on {tier:?}");
         }
     }
 }
 
-/// A value of f32 is scaled as f64 and rounded once.
+/// An f32 value is scaled as f64 and rounded once.
 #[test]
 fn f32_is_scaled_in_f64() {
     let encoding = Encoding { scaling: Some((0.1, 0.3)), ..Encoding::plain(PixelType::I32) };

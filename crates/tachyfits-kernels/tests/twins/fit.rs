@@ -1,4 +1,4 @@
-//! Fits of spectra against the truth, and the same bits on every tier.
+//! Fits of spectra with known parameters, and equal bits on every tier.
 
 use proptest::prelude::*;
 use tachyfits_kernels::{
@@ -126,8 +126,8 @@ proptest! {
             bits(&results)
         };
         for tier in Tier::available() {
-            let found = bits(&fitted(model(components, Some(1)), &spectrum, tier));
-            prop_assert_eq!(&found, &expected);
+            let result = bits(&fitted(model(components, Some(1)), &spectrum, tier));
+            prop_assert_eq!(&result, &expected);
             prop_assert_eq!(baseline(tier), baseline(Tier::SCALAR));
         }
     }
@@ -144,8 +144,8 @@ proptest! {
         let mut results = Vec::new();
         fit.push(&spectrum, None, &mut results);
         for (power, coefficient) in coefficients.iter().enumerate() {
-            let found = results[2 * power] * 8.75e5f64.powi(power as i32);
-            prop_assert!((found - coefficient).abs() < 1e-9, "{} {}", found, coefficient);
+            let result = results[2 * power] * 8.75e5f64.powi(power as i32);
+            prop_assert!((result - coefficient).abs() < 1e-9, "{} {}", result, coefficient);
         }
     }
 }

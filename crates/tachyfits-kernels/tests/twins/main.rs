@@ -1,5 +1,6 @@
 //! Every kernel against its slow twin, for every pixel type, byte order, scaling and BLANK, on every tier of this
-//! machine: the same bits. And what the twins cannot say about themselves: accuracy against exact arithmetic, merging.
+//! machine: the bits must be equal. Further tests check what twins cannot show: accuracy against exact arithmetic, and
+//! merging.
 
 mod accuracy;
 mod checksum;

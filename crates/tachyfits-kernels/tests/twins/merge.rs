@@ -1,4 +1,4 @@
-//! States that are cut and merged.
+//! States that are computed in parts and merged.
 
 use crate::content::{bits, contents, tiers};
 use proptest::prelude::*;
@@ -6,8 +6,8 @@ use tachyfits_kernels::{
     Encoding, Extremum, Histogram, HistogramRange, LEAF_PIXELS, PixelType, Stats, Sum,
 };
 
-fn extremum_bits(found: Option<Extremum>) -> Option<(u64, u64)> {
-    found.map(|extremum| (bits(extremum.value), extremum.position))
+fn extremum_bits(result: Option<Extremum>) -> Option<(u64, u64)> {
+    result.map(|extremum| (bits(extremum.value), extremum.position))
 }
 
 proptest! {
@@ -53,7 +53,7 @@ proptest! {
         }
     }
 
-    /// Calls on consecutive whole leaves are one call: the block size is not part of the result.
+    /// Calls on consecutive whole leaves equal one call: the block size does not affect the result.
     #[test]
     fn accumulating_leaf_by_leaf_gives_the_same_bits(content in contents(4)) {
         let encoding = Encoding::plain(PixelType::F32);

@@ -1,4 +1,4 @@
-//! The noise of tiles: of known content, and of pixels with undefined ones.
+//! Noise of tiles with known content, and with undefined pixels.
 
 use crate::content::tiers;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ fn noise<P: NoisePixel>(pixels: &[P], row: usize) -> Noise {
     NoiseMeter::default().measure(pixels, row, Tier::SCALAR)
 }
 
-/// Noise of a normal distribution, about, with this deviation.
+/// Returns approximately normal noise with this deviation.
 fn normal(count: usize, deviation: f64) -> Vec<f32> {
     let mut state = 1u64;
     let mut uniform = || {
@@ -31,8 +31,8 @@ fn the_deviation_of_noise_is_found_beside_slopes_and_sources() {
             *pixel += 1e6;
         }
     }
-    let found = noise(&pixels, 1000);
-    assert!((found.deviation - 3.0).abs() < 0.2, "{found:?}");
+    let result = noise(&pixels, 1000);
+    assert!((result.deviation - 3.0).abs() < 0.2, "{result:?}");
     let integers: Vec<i32> = pixels.iter().map(|&pixel| (pixel * 100.0) as i32).collect();
     assert!((noise(&integers, 1000).deviation - 300.0).abs() < 20.0);
 }
@@ -53,16 +53,17 @@ fn infinite_pixels_are_noticed() {
     assert!(!noise(&[1.0f64, f64::NAN], 2).has_infinite);
 }
 
-/// The noise of infinite pixels may be NaN; extremes of both zeros are either.
-fn same(found: Noise, expected: Noise) {
+/// The noise of infinite pixels may be NaN; an extreme that is zero may have either sign.
+fn same(result: Noise, expected: Noise) {
     let with = |noise: Noise| (noise.least, noise.greatest, noise.defined, noise.has_infinite);
-    assert_eq!(with(found), with(expected));
-    let (found, expected) = (found.deviation, expected.deviation);
-    assert!(found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan());
+    assert_eq!(with(result), with(expected));
+    let (result, expected) = (result.deviation, expected.deviation);
+    assert!(result.to_bits() == expected.to_bits() || result.is_nan() && expected.is_nan());
 }
 
 proptest! {
-    /// Rows whose noise grows and shrinks, runs of equal pixels, zeros of both signs, NaN and infinity; one meter for all.
+    /// Rows with growing and shrinking noise, runs of equal pixels, zeros of both signs, NaN and infinity, for one
+    /// meter.
     #[test]
     fn a_meter_finds_what_its_twin_does(
         steps in prop::collection::vec(prop_oneof![6 => -8..8i32, 2 => Just(0), 1 => -1000..1000i32], 1..400),
@@ -94,15 +95,15 @@ proptest! {
         for hole in &holes {
             with_holes.insert(hole % (with_holes.len() + 1), f64::NAN);
         }
-        let found = noise(&with_holes, with_holes.len());
-        prop_assert_eq!(found, noise(&defined, with_holes.len()));
-        prop_assert_eq!(found.defined, pixels.len());
-        prop_assert_eq!(found.least, f64::from(*pixels.iter().min().unwrap()));
-        prop_assert_eq!(found, noise(&pixels, pixels.len().max(9)));
+        let result = noise(&with_holes, with_holes.len());
+        prop_assert_eq!(result, noise(&defined, with_holes.len()));
+        prop_assert_eq!(result.defined, pixels.len());
+        prop_assert_eq!(result.least, f64::from(*pixels.iter().min().unwrap()));
+        prop_assert_eq!(result, noise(&pixels, pixels.len().max(9)));
     }
 }
 
-/// Eight rows of 40 pixels, some NaN, one row constant and one all NaN.
+/// Returns eight rows of 40 pixels, some NaN, one row constant and one all NaN.
 fn pixels() -> Vec<f64> {
     let mut pixels: Vec<f64> = (0..320u64)
         .map(|at| match (at * at * 31 + at * 7919) % 1009 {
@@ -116,8 +117,8 @@ fn pixels() -> Vec<f64> {
     pixels
 }
 
-/// ZSCALE of these rows as `fpack -q 4` (CFITSIO 4.2.0) wrote it; 0 where it did not quantise, and of NaN alone it has
-/// no noise.
+/// ZSCALE of these rows as written by `fpack -q 4` (CFITSIO 4.2.0); 0 if it did not quantise. It has no noise for rows
+/// of NaN.
 #[test]
 fn the_noise_of_rows_is_that_of_fpack() {
     let of_singles = [

@@ -1,4 +1,4 @@
-//! Null pixels by rule against the twin.
+//! Null rules against the twin.
 
 use crate::content::{contents, encodings, tiers};
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use tachyfits_kernels::{
 
 const RULES: [NullRule; 3] = [NullRule::Nothing, NullRule::Nan, NullRule::NotFinite];
 
-/// Bits of the elements, of which all NaN of floats count as the same.
+/// Returns the bits of the elements, with one pattern for all NaN.
 fn comparable(bytes: &[u8], element: PixelType) -> Vec<u64> {
     let single = |bytes: &[u8]| {
         let value = f32::from_ne_bytes(bytes.try_into().unwrap());
@@ -38,20 +38,20 @@ proptest! {
             let bytes = content.bytes(&encoding);
             for (rule, element) in RULES.into_iter().flat_map(|rule| PixelType::ALL.map(|of| (rule, of))) {
                 for (value, is_marked) in [(Some(null), false), (Some(null), true), (None, true)] {
-                    let kept: Vec<u8> = (0..content.pixels * element.bytes()).map(|at| at as u8).collect();
-                    let mut expected = kept.clone();
+                    let content_before: Vec<u8> = (0..content.pixels * element.bytes()).map(|at| at as u8).collect();
+                    let mut expected = content_before.clone();
                     let (counts, marks) =
                         naive::decode_elements(&bytes, &encoding, rule, element, value, &mut expected);
                     for tier in tiers() {
-                        let (mut out, mut flags) = (kept.clone(), vec![9; content.pixels]);
+                        let (mut out, mut flags) = (content_before.clone(), vec![9; content.pixels]);
                         let nulls = match (is_marked, value) {
                             (false, value) => NullOutput::Value(value.unwrap()),
                             (true, value) => NullOutput::Flags { flags: &mut flags, value },
                         };
-                        let found = decode_elements(&bytes, &encoding, rule, element, nulls, tier, &mut out);
+                        let result = decode_elements(&bytes, &encoding, rule, element, nulls, tier, &mut out);
                         let case = format!("{encoding:?} {rule:?} {element:?} {value:?} {tier:?}");
-                        prop_assert_eq!(found, counts, "{}", case);
-                        if found.odd == 0 {
+                        prop_assert_eq!(result, counts, "{}", case);
+                        if result.odd == 0 {
                             prop_assert_eq!(comparable(&out, element), comparable(&expected, element), "{}", case);
                         }
                         if is_marked {

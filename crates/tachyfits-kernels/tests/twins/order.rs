@@ -7,7 +7,7 @@ use tachyfits_kernels::{
     value_of_key,
 };
 
-/// A bound that is a value, or lies among them, or is an infinity.
+/// Returns a bound: one of the values, a number among them, or an infinity.
 fn bound(values: &[f64], choice: u64) -> f64 {
     let any = values.get(choice as usize % values.len().max(1)).copied();
     let among = any.filter(|x| !x.is_nan()).unwrap_or(0.0);
@@ -33,7 +33,7 @@ proptest! {
             let values = naive::decode_f64(&content.bytes(&encoding), &encoding);
             let ends = choices.map(|choice| bound(&values, choice));
             let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
-            let (counts, kept) = naive::split(&values, (low, high));
+            let (counts, between) = naive::split(&values, (low, high));
             let bins = KeyBins::covering(key_of(low), key_of(high), most);
             prop_assert!(bins.bins <= most);
             let in_bins = naive::key_counts(&values, &bins);
@@ -49,20 +49,20 @@ proptest! {
             let cells = Cells { low, density, cells: most };
             let in_cells = naive::cell_counts(&values, &cells);
             for tier in tiers() {
-                let mut found = vec![-1.0];
-                prop_assert_eq!(split(&values, (low, high), tier, Some(&mut found)), counts);
-                prop_assert_eq!(all_bits(&found[1..]), all_bits(&kept));
+                let mut result = vec![-1.0];
+                prop_assert_eq!(split(&values, (low, high), tier, Some(&mut result)), counts);
+                prop_assert_eq!(all_bits(&result[1..]), all_bits(&between));
                 prop_assert_eq!(split(&values, (low, high), tier, None), counts);
-                let mut counted = vec![0; bins.bins + 3];
-                bins.count(&values, tier, &mut counted);
-                prop_assert_eq!(&counted, &in_bins);
+                let mut bin_counts = vec![0; bins.bins + 3];
+                bins.count(&values, tier, &mut bin_counts);
+                prop_assert_eq!(&bin_counts, &in_bins);
                 let mut counter = CellCounts::default();
                 counter.reset(most).unwrap();
                 counter.count(&values, &cells, tier);
                 prop_assert_eq!(counter.cells().collect::<Vec<_>>(), in_cells.clone());
-                let mut away = values.clone();
-                deviate(&mut away, low, tier);
-                prop_assert_eq!(all_bits(&away), all_bits(&naive::deviations(&values, low)));
+                let mut distances = values.clone();
+                deviate(&mut distances, low, tier);
+                prop_assert_eq!(all_bits(&distances), all_bits(&naive::deviations(&values, low)));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Quantising and back, against the twins.
+//! Quantising and dequantising, against the twins.
 
 use crate::content::tiers;
 use proptest::prelude::*;
@@ -29,12 +29,13 @@ fn integers() -> impl Strategy<Value = Vec<i32>> {
         1 => i32::MIN..i32::MIN + 4,
         1 => any::<i32>(),
     ];
-    // Long enough for two ends of the table.
-    let more = prop_oneof![3 => Just(1usize), 1 => Just(400)];
-    (prop::collection::vec(integer, 0..60), more).prop_map(|(part, more)| part.repeat(more))
+    // Long enough to reach the end of the table twice.
+    let repeats = prop_oneof![3 => Just(1usize), 1 => Just(400)];
+    (prop::collection::vec(integer, 0..60), repeats)
+        .prop_map(|(part, repeats)| part.repeat(repeats))
 }
 
-/// All NaN alike.
+/// Returns bits, with one pattern for all NaN.
 fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|&x| if x.is_nan() { 1 } else { x.to_bits() }).collect()
 }
@@ -82,7 +83,7 @@ proptest! {
         }
     }
 
-    /// The error is at most half a step, with dither too.
+    /// The error is at most half a step, also with dither.
     #[test]
     fn pixels_change_by_at_most_half_a_step(pixels in prop::collection::vec(-1e3..1e3, 1..50), dither in prop::option::of(0..RANDOM_NUMBERS)) {
         let how = Quantiser { scale: 0.25, zero: -3.0, blank: Some(i32::MIN), exact_zero: Some(EXACT_ZERO), dither };
@@ -107,7 +108,7 @@ fn the_random_numbers_are_those_of_the_standard() {
     assert!(random.iter().all(|&number| number > 0.0 && number < 1.0));
 }
 
-/// By hand: the second pixel of a tile whose random numbers begin at 0.
+/// The second pixel of a tile whose random numbers begin at 0, computed by hand.
 #[test]
 fn a_dithered_pixel_is_what_the_formula_says() {
     let first = (f64::from(random_numbers()[3]) * 500.0) as usize;
@@ -120,7 +121,7 @@ fn a_dithered_pixel_is_what_the_formula_says() {
     }
 }
 
-/// Integers are made by additions and comparisons, which must saturate as a cast does.
+/// Additions and comparisons compute the integers, and must saturate as a cast does.
 #[test]
 fn numbers_beyond_the_limits_are_the_limits() {
     let ends = [f64::from(i32::MAX), f64::from(i32::MIN)];

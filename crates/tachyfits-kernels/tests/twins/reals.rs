@@ -1,9 +1,9 @@
-//! Numbers of 2 and of 16 bytes, against their definition.
+//! 2-byte and 16-byte numbers, against their definition.
 
 use proptest::prelude::*;
 use tachyfits_kernels::{ByteOrder, decode_halves, decode_quads};
 
-/// The bias of the exponent of float64, and of a number of 16 bytes.
+/// Bias of the exponent of float64 and of 16-byte numbers.
 const BIAS: i32 = 1023;
 const QUAD_BIAS: i32 = 16383;
 
@@ -13,7 +13,7 @@ fn quad(bits: u128) -> f64 {
     value[0]
 }
 
-/// Digits and a power of 2 as a number of 16 bytes, where it has room for them.
+/// Encodes digits and a power of 2 as a 16-byte number, if they fit.
 fn quad_of(value: f64) -> u128 {
     let bits = value.to_bits();
     let sign = u128::from(bits >> 63) << 127;
@@ -41,10 +41,12 @@ fn every_half_is_its_digits_times_a_power_of_two() {
             _ => (1024.0 + fraction) * 2f64.powi(i32::from(exponent) - 25),
         };
         let expected = if sign == 1 { -magnitude } else { magnitude };
-        let mut found = [0.0; 2];
+        let mut result = [0.0; 2];
         let bytes = [bits.to_ne_bytes(), bits.to_ne_bytes()].concat();
-        decode_halves(&bytes, ByteOrder::Native, &mut found);
-        assert!(found[0].to_bits() == expected.to_bits() || found[1].is_nan() && expected.is_nan());
+        decode_halves(&bytes, ByteOrder::Native, &mut result);
+        assert!(
+            result[0].to_bits() == expected.to_bits() || result[1].is_nan() && expected.is_nan()
+        );
     }
 }
 
@@ -52,14 +54,14 @@ proptest! {
     #[test]
     fn a_quad_that_is_a_float64_is_that_one(bits in any::<u64>()) {
         let value = f64::from_bits(bits);
-        let found = quad(quad_of(value));
-        prop_assert!(found.to_bits() == bits || found.is_nan() && value.is_nan());
+        let result = quad(quad_of(value));
+        prop_assert!(result.to_bits() == bits || result.is_nan() && value.is_nan());
     }
 
     #[test]
     fn a_quad_between_two_is_the_nearer_one(bits in 0..0x7fef_ffff_ffff_ffffu64, above in 0..1u128 << 60) {
         let (low, high) = (f64::from_bits(bits), f64::from_bits(bits + 1));
-        // Between neighbours numbers of 16 bytes lie evenly: the middle is the mean of theirs.
+        // 16-byte numbers are evenly spaced between float64 neighbours: the middle is the mean of their bits.
         let (from, to) = (quad_of(low), quad_of(high));
         prop_assume!(low >= f64::MIN_POSITIVE);
         let middle = from + (to - from) / 2;
@@ -76,14 +78,14 @@ proptest! {
 #[test]
 fn the_ends_of_float64() {
     let least = quad_of(f64::from_bits(1));
-    // A half of the least one is 0, the even one; what is more is the least one, what is less 0.
+    // Half of the smallest number rounds to the even 0; more rounds to the smallest number, less to 0.
     let half = least - (1 << 112);
     assert_eq!((quad(half), quad(half + 1).to_bits(), quad(half - 1)), (0.0, 1, 0.0));
     assert_eq!(quad(1 << 127 | (half - 1)).to_bits(), (-0.0f64).to_bits());
     let one_and_a_half = least + (1 << 111);
     assert_eq!(quad(one_and_a_half).to_bits(), 2);
     assert_eq!(quad(one_and_a_half - 1).to_bits(), 1);
-    // The largest subnormal and the least normal one.
+    // The largest subnormal number rounds to the smallest normal one.
     assert_eq!(quad(quad_of(f64::MIN_POSITIVE) - 1), f64::MIN_POSITIVE);
     let most = quad_of(f64::MAX);
     assert_eq!(quad(most + (1 << 59) - 1), f64::MAX);

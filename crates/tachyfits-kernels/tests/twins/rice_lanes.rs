@@ -1,4 +1,4 @@
-//! RICE_1 in lanes against its twin: streams of writers, damaged ones, and any bytes.
+//! RICE_1 in lanes against its twin: valid streams, damaged ones, and arbitrary bytes.
 
 use crate::content::tiers;
 use proptest::prelude::*;
@@ -21,7 +21,7 @@ impl Bits {
     }
 }
 
-/// A stream of these pixels, whose blocks take the codes in turn.
+/// Encodes pixels as a stream; blocks cycle through the codes.
 fn stream<P: RicePixel>(pixels: &[i64], block: usize, codes: &[u32]) -> Vec<u8> {
     let mask = (1u64 << P::BITS) - 1;
     let mut bits = Bits::default();
@@ -31,7 +31,7 @@ fn stream<P: RicePixel>(pixels: &[i64], block: usize, codes: &[u32]) -> Vec<u8> 
         let changes: Vec<i64> =
             block.iter().map(|&pixel| pixel - std::mem::replace(&mut last, pixel)).collect();
         let difference = |&change: &i64| ((change << 1) ^ (change >> 63)) as u64;
-        // A code that would need too many zeros is not taken.
+        // Replace codes that would need too many zeros.
         let most = changes.iter().map(difference).max().unwrap_or(0);
         let code = match codes[number % codes.len()] % (P::PLAIN + 2) {
             0 if most == 0 => 0,
@@ -54,8 +54,8 @@ fn stream<P: RicePixel>(pixels: &[i64], block: usize, codes: &[u32]) -> Vec<u8> 
     bits.bytes()
 }
 
-/// Decodes sixteen streams on every tier: the lanes that succeed are those of the twin, and have its pixels. Some tiles end
-/// blocks before the others.
+/// Decodes sixteen streams on every tier: the same lanes succeed as for the twin, with the same pixels. Some tiles end
+/// before the others, at the end of a block.
 fn check<P: RicePixel + Default + PartialEq + std::fmt::Debug>(
     streams: &[Vec<u8>],
     block: usize,
@@ -94,8 +94,8 @@ fn check_lengths<P: RicePixel + Default + PartialEq + std::fmt::Debug>(
             tiles.iter_mut().flatten().for_each(|pixel| *pixel = pixel.turned());
         }
         for (lane, (tile, expected)) in tiles.iter().zip(&expected).enumerate() {
-            let found = (failed >> lane & 1 == 0).then_some(tile);
-            assert_eq!(found, expected.as_ref(), "lane {lane} on {tier:?}, {order:?}");
+            let result = (failed >> lane & 1 == 0).then_some(tile);
+            assert_eq!(result, expected.as_ref(), "lane {lane} on {tier:?}, {order:?}");
         }
     }
 }
@@ -125,8 +125,8 @@ proptest! {
         count in 1..150usize,
     ) {
         let of = |tiles: &[Vec<i64>], write: fn(&[i64], usize, &[u32]) -> Vec<u8>| -> Vec<Vec<u8>> {
-            let turned = |at: usize| [&codes[at % codes.len()..], &codes].concat();
-            tiles.iter().enumerate().map(|(at, tile)| write(&tile[..count], block, &turned(at))).collect()
+            let rotated = |at: usize| [&codes[at % codes.len()..], &codes].concat();
+            tiles.iter().enumerate().map(|(at, tile)| write(&tile[..count], block, &rotated(at))).collect()
         };
         check::<u8>(&of(&bytes, stream::<u8>), block, count);
         check::<i16>(&of(&shorts, stream::<i16>), block, count);

@@ -7,7 +7,7 @@ use tachyfits_kernels::{
     SpectralRows, Statistic, SumRows, Tier, naive,
 };
 
-/// A few rows of as many pixels each.
+/// A few rows with the same number of pixels each.
 #[derive(Clone, Debug)]
 struct Slab {
     content: Content,
@@ -15,7 +15,7 @@ struct Slab {
 }
 
 fn slabs() -> impl Strategy<Value = Slab> {
-    // Kernels take 512 outputs together.
+    // Kernels process 512 outputs together.
     let pixels = prop_oneof![0..40usize, 510..515usize, 1022..1027usize, 0..3000usize];
     (contents(1), pixels, 0..12u64).prop_map(|(mut content, pixels, rows)| {
         content.pixels = pixels;
@@ -54,7 +54,7 @@ fn for_each(
     Ok(())
 }
 
-/// The outputs of the twin, which gives none where there are no rows.
+/// Returns the outputs of the twin, which returns none if there are no rows.
 fn padded<T: Copy>(empty: T, slab: &Slab, mut twin: Vec<T>) -> Vec<T> {
     twin.resize(slab.outputs(), empty);
     twin
@@ -63,7 +63,7 @@ fn padded<T: Copy>(empty: T, slab: &Slab, mut twin: Vec<T>) -> Vec<T> {
 #[test]
 fn pixels_that_differ_after_the_first_rows_have_no_common_value() {
     const HOLE: f32 = f32::NAN;
-    // Columns are outputs; more of them than one vector has.
+    // Outputs as columns; more than one vector has lanes.
     let outputs =
         [[5.0; 6], [5.0, 5.0, 5.0, 5.0, 5.0, 6.0], [HOLE, HOLE, HOLE, HOLE, HOLE, 7.0], [HOLE; 6]];
     let expected = [Common::Value(5.0), Common::Different, Common::Value(7.0), Common::Unknown];
@@ -127,11 +127,11 @@ proptest! {
             }
             let squares: Vec<f64> = state.squares().collect();
             for (output, twin) in twin.unwrap_or_default().iter().enumerate() {
-                let found = (state.sums().count()[output], bits(state.sums().sum()[output]));
-                prop_assert_eq!(found, (twin.count, bits(twin.sum)), "{:?} {:?}", encoding, tier);
-                let found = [state.center()[output], squares[output]].map(bits);
+                let result = (state.sums().count()[output], bits(state.sums().sum()[output]));
+                prop_assert_eq!(result, (twin.count, bits(twin.sum)), "{:?} {:?}", encoding, tier);
+                let result = [state.center()[output], squares[output]].map(bits);
                 let squares = if twin.squares < 0.0 { 0.0 } else { twin.squares };
-                prop_assert_eq!(found, [twin.center.high, squares].map(bits), "{:?} {:?}", encoding, tier);
+                prop_assert_eq!(result, [twin.center.high, squares].map(bits), "{:?} {:?}", encoding, tier);
             }
             Ok(())
         })?;
@@ -147,7 +147,7 @@ proptest! {
             let states = ReductionRows::slab(&needs, slab.outputs(), rows, encoding, tier);
             if !rows.is_empty() {
                 let expected = ReductionRows::naive(rows, encoding);
-                // As text, in which NaN equals NaN.
+                // Compared as text, because NaN equals NaN there.
                 prop_assert_eq!(format!("{states:?}"), format!("{expected:?}"), "{:?} {:?}", encoding, tier);
             }
             Ok(())
@@ -166,25 +166,25 @@ proptest! {
                 });
                 let good: Vec<f64> = pixels.filter(|x| !x.is_nan()).collect();
                 let n = good.len() as f64;
-                let found = &states[output];
-                prop_assert_eq!(found.count, good.len() as u64);
+                let result = &states[output];
+                prop_assert_eq!(result.count, good.len() as u64);
                 let size = good.iter().fold(0.0f64, |size, x| size.max(x.abs()));
                 if good.is_empty() || !size.is_finite() {
                     continue;
                 }
-                // A power of two, in units of which nothing overflows.
+                // A power of two, as a unit in which nothing overflows.
                 let unit = f64::from_bits(size.max(f64::MIN_POSITIVE).to_bits() & (0x7ff << 52));
                 let (good, size): (Vec<f64>, f64) =
                     (good.iter().map(|x| x / unit).collect(), size / unit);
                 let mean = good.iter().sum::<f64>() / n;
                 let moment = |power: i32| good.iter().map(|x| (x - mean).powi(power)).sum::<f64>() / n;
-                prop_assert!((found.mean() / unit - mean).abs() <= 1e-13 * size);
+                prop_assert!((result.mean() / unit - mean).abs() <= 1e-13 * size);
                 let spread = moment(2).sqrt();
                 if spread > 1e-6 * size {
                     let skewness = moment(3) / spread.powi(3);
                     let kurtosis = moment(4) / spread.powi(4) - 3.0;
-                    prop_assert!((found.skewness() - skewness).abs() < 1e-6, "{} {}", found.skewness(), skewness);
-                    prop_assert!((found.kurtosis() - kurtosis).abs() < 1e-6, "{} {}", found.kurtosis(), kurtosis);
+                    prop_assert!((result.skewness() - skewness).abs() < 1e-6, "{} {}", result.skewness(), skewness);
+                    prop_assert!((result.kurtosis() - kurtosis).abs() < 1e-6, "{} {}", result.kurtosis(), kurtosis);
                 }
             }
             Ok(())
@@ -242,11 +242,11 @@ proptest! {
             let [twin, later_twin] = twins.map(|twin| padded((0, [0.0; 3]), &slab, twin));
             state.merge(&later);
             for (output, (first, second)) in twin.iter().zip(&later_twin).enumerate() {
-                let found = [0, 1, 2].map(|power| state.sum(power)[output]);
+                let result = [0, 1, 2].map(|power| state.sum(power)[output]);
                 let sums = [0, 1, 2].map(|power| first.1[power] + second.1[power]);
                 let count = first.0 + second.0;
                 prop_assert_eq!(state.count()[output], count, "{:?} {:?}", encoding, tier);
-                prop_assert_eq!(all_bits(&found), all_bits(&sums), "{:?} {:?}", encoding, tier);
+                prop_assert_eq!(all_bits(&result), all_bits(&sums), "{:?} {:?}", encoding, tier);
             }
             Ok(())
         })?;

@@ -10,7 +10,7 @@ use tachyfits_kernels::{
 
 const POLICIES: [Blanks; 3] = [Blanks::Renormalise, Blanks::Propagate, Blanks::Zero];
 
-/// Kernels of smoothing, differences, and any; an odd number of weights.
+/// Generates weights for smoothing, for differences, and arbitrary ones; an odd number of them.
 fn weights() -> impl Strategy<Value = Vec<f64>> {
     let any = (0..25usize).prop_flat_map(|half| {
         prop::collection::vec(prop_oneof![-2.0..2.0f64, Just(0.0), Just(-0.0)], 2 * half + 1)
@@ -24,18 +24,18 @@ fn weights() -> impl Strategy<Value = Vec<f64>> {
     ]
 }
 
-/// Every policy with these weights.
+/// Returns every policy with these weights.
 fn stencils(weights: &[f64]) -> Vec<Stencil<'_>> {
-    let mut found = Vec::new();
+    let mut result = Vec::new();
     for blanks in POLICIES {
         for fill in [false, true] {
-            found.push(Stencil { weights, blanks, fill });
+            result.push(Stencil { weights, blanks, fill });
         }
     }
-    found
+    result
 }
 
-/// Rows of as many pixels.
+/// Generates rows of equal length.
 fn rows(count: usize) -> impl Strategy<Value = Vec<Vec<f64>>> {
     prop_oneof![0..40usize, 0..400usize, 500..530usize]
         .prop_flat_map(move |pixels| prop::collection::vec(values(pixels), count))
@@ -81,7 +81,7 @@ proptest! {
         }
     }
 
-    /// Along a line: the rows are the line itself, shifted.
+    /// Along a line, the rows are the line itself, shifted.
     #[test]
     fn rows_may_overlap(weights in weights(), line in values(49..300)) {
         let outputs = line.len() + 1 - weights.len();
@@ -102,7 +102,7 @@ proptest! {
 proptest! {
     #![proptest_config(crate::content::cases(128))]
 
-    /// Blocks whose weights are for pixels at any distance, stored with gaps.
+    /// Blocks with any distance between the pixels of successive weights, stored with gaps.
     #[test]
     fn blocks_give_the_bits_of_rows(
         weights in weights(),
@@ -126,15 +126,15 @@ proptest! {
             }
             for tier in tiers() {
                 let mut out = vec![1.0; count * out_pitch];
-                let asked = smooth_blocks_f64(&pixels, blocks, &stencil, tier, &mut out);
+                let had_nan = smooth_blocks_f64(&pixels, blocks, &stencil, tier, &mut out);
                 prop_assert_eq!(all_bits(&out), all_bits(&expected), "{:?} {:?}", stencil, tier);
-                prop_assert!(asked || !has_nan);
+                prop_assert!(had_nan || !has_nan);
             }
         }
     }
 }
 
-/// The policies by hand, for an output beside an undefined pixel and for one that is undefined itself.
+/// Explicit results of the policies, for an output next to an undefined pixel and for one that is itself undefined.
 #[test]
 fn policies_have_their_documented_effect() {
     let nan = f64::NAN;

@@ -1,4 +1,4 @@
-//! Tiers: found by name, and each runs a kernel.
+//! Tiers can be selected by name, and each runs a kernel.
 
 use tachyfits_kernels::Tier;
 use tachyfits_kernels::isa::{Kernel, dispatch};

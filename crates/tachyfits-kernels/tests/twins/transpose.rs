@@ -1,9 +1,9 @@
-//! Transposing against its twin, and twice, which is nothing.
+//! Transposing against its twin, and transposing twice, which restores the input.
 
 use proptest::prelude::*;
 use tachyfits_kernels::{naive, transpose};
 
-/// Sides where tiles and blocks begin or end, or any.
+/// Generates sides at the boundaries of tiles and blocks, or any.
 fn sides() -> impl Strategy<Value = usize> {
     prop_oneof![0..5usize, 14..18usize, 60..68usize, 126..131usize, 254..259usize, 0..300usize]
 }
@@ -29,19 +29,19 @@ proptest! {
             })
             .collect();
         let bytes = &bytes[shift..];
-        // The last row ends with its pixels; no gap need follow it.
+        // The last row ends with its pixels, without a gap.
         let ends = |rows: usize, pitch: usize, columns: usize| {
             rows.checked_sub(1).map_or(0, |last| (last * pitch + columns) * pixel_bytes)
         };
         let bytes = &bytes[..ends(rows, in_pitch, columns)];
         let mut expected = vec![7; ends(columns, out_pitch, rows)];
-        let mut found = expected.clone();
+        let mut result = expected.clone();
         let row = |row| &bytes[row * in_pitch * pixel_bytes..];
         naive::transpose(row, rows, columns, pixel_bytes, &mut expected, out_pitch);
-        transpose(row, rows, columns, pixel_bytes, &mut found, out_pitch);
-        prop_assert_eq!(&found, &expected);
+        transpose(row, rows, columns, pixel_bytes, &mut result, out_pitch);
+        prop_assert_eq!(&result, &expected);
         let mut back = bytes.to_vec();
-        let column = |column| &found[column * out_pitch * pixel_bytes..];
+        let column = |column| &result[column * out_pitch * pixel_bytes..];
         transpose(column, columns, rows, pixel_bytes, &mut back, in_pitch);
         prop_assert_eq!(&back, bytes);
     }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-/// Numbers on both sides of where something ends: the ranges of integers, rounding, being finite, being normal.
+/// Numbers on both sides of a limit: the ranges of integers, rounding, finite and normal numbers.
 const EDGES: [f64; 26] = [
     0.0,
     -0.0,
@@ -32,20 +32,20 @@ const EDGES: [f64; 26] = [
     5e-324,
 ];
 
-/// Kind of values.
+/// Kind of numbers.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// Small, with a fraction, none NaN.
+    /// Small numbers with a fraction, none NaN.
     Tame,
-    /// The same, one in eight NaN.
+    /// Like `Tame`, with one NaN in eight numbers.
     Holes,
     /// Nearly all NaN.
     Sparse,
-    /// Anything: edges and their neighbours, infinities, NaN of any payload, any bits.
+    /// Limits and their neighbours, infinities, NaN of any payload, arbitrary bits.
     Wild,
 }
 
-/// One value of a kind.
+/// Generates one number of a kind.
 fn value(kind: Kind) -> BoxedStrategy<f64> {
     let tame = (-2000..2000i32).prop_map(|x| f64::from(x) / 8.0);
     let nan = any::<u64>().prop_map(|bits| f64::from_bits(bits | 0x7ff8 << 48));
@@ -65,18 +65,18 @@ fn value(kind: Kind) -> BoxedStrategy<f64> {
     }
 }
 
-/// Any kind, mostly the usual ones.
+/// Generates a kind, mostly the usual ones.
 pub fn kinds() -> impl Strategy<Value = Kind> {
     prop::sample::select(vec![Kind::Tame, Kind::Holes, Kind::Sparse, Kind::Wild, Kind::Wild])
 }
 
-/// As many values of any one kind.
+/// Generates `count` numbers of any one kind.
 pub fn values(count: impl Into<prop::collection::SizeRange>) -> impl Strategy<Value = Vec<f64>> {
     let count = count.into();
     kinds().prop_flat_map(move |kind| prop::collection::vec(value(kind), count.clone()))
 }
 
-/// The bits of f32, with one pattern for all NaN.
+/// Returns the bits of f32, with one pattern for all NaN.
 pub fn single_bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|x| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }).collect()
 }

@@ -15,14 +15,14 @@ fn total(sum: Total) -> ([u64; 2], bool) {
     (parts(sum.parts), sum.is_large)
 }
 
-/// A sum in a form where NaN equals NaN.
+/// Returns a sum in a form in which NaN equals NaN.
 fn sum_bits(sum: &Sum) -> impl PartialEq + std::fmt::Debug {
     (sum.count, sum.nan, total(sum.sum), sum.common)
 }
 
-/// Full statistics in such a form.
+/// Returns full statistics in a form in which NaN equals NaN.
 pub fn stats_bits(stats: &Stats) -> impl PartialEq + std::fmt::Debug {
-    let extremum = |found: Option<Extremum>| found.map(|e| (bits(e.value), e.position));
+    let extremum = |result: Option<Extremum>| result.map(|e| (bits(e.value), e.position));
     let moments = ([stats.center, stats.squares].map(parts), stats.unit);
     let moments = (total(stats.sum), moments);
     (stats.count, stats.nan, moments, extremum(stats.min), extremum(stats.max), stats.common)
@@ -59,7 +59,7 @@ fn check_registered(content: &Content, encoding: &Encoding) -> Result<(), TestCa
         let mut state = OutputState::default();
         state.accumulate(&Needs::of(Statistic::ALL), &bytes, encoding, tier, 0);
         state.stats = Stats::default();
-        // As text, in which NaN equals NaN.
+        // Compared as text, because NaN equals NaN there.
         prop_assert_eq!(format!("{state:?}"), format!("{expected:?}"), "{:?} {:?}", encoding, tier);
     }
     Ok(())
@@ -75,18 +75,18 @@ fn check_histogram(
     for tier in tiers() {
         let mut histogram = Histogram::new(range.clone()).unwrap();
         histogram.accumulate(&bytes, encoding, tier);
-        let found = naive::Counts {
+        let result = naive::Counts {
             bins: histogram.counts().collect(),
             below: histogram.below(),
             above: histogram.above(),
             nan: histogram.nan(),
         };
-        prop_assert_eq!(&found, &expected, "{:?} {:?}", encoding, tier);
+        prop_assert_eq!(&result, &expected, "{:?} {:?}", encoding, tier);
     }
     Ok(())
 }
 
-/// Ranges wide and narrow, of one bin and of many.
+/// Generates ranges wide and narrow, with one bin or many.
 fn ranges() -> impl Strategy<Value = HistogramRange> {
     let ends = (-300.0..300.0f64, 1e-3..1e3f64, 1..400usize);
     let odd = prop::sample::select(vec![
@@ -164,7 +164,7 @@ proptest! {
         }
     }
 
-    /// Pixels that lie on edges and one step of f64 beside them, where a rounded multiplication picks the wrong bin.
+    /// Pixels at edges and at the neighbouring f64, for which a rounded multiplication selects the wrong bin.
     #[test]
     fn histogram_is_right_at_its_edges(range in ranges()) {
         let near = |edge: &f64| [edge.next_down(), *edge, edge.next_up()];
@@ -182,7 +182,7 @@ proptest! {
     }
 }
 
-/// Bins that f64 cannot tell apart would make a count depend on rounding: they are refused.
+/// Rejects bins that f64 cannot distinguish: their counts would depend on rounding.
 #[test]
 fn histogram_refuses_bins_narrower_than_the_numbers() {
     assert!(HistogramRange::new(1e9, 1e9 + 1e-6, 100).unwrap().is_none());

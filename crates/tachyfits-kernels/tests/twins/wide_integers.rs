@@ -19,6 +19,6 @@ fn sums_of_the_largest_numbers_are_exact() {
         assert_eq!(exact(both.sum), 2002 * value, "{pixel:?}");
     }
     let blank = Encoding { blank: Some(-1), ..Encoding::plain(PixelType::U64) };
-    let found = sum(&[0xff; 24], &blank);
-    assert_eq!((found.count, found.nan, exact(found.sum)), (0, 3, 0));
+    let result = sum(&[0xff; 24], &blank);
+    assert_eq!((result.count, result.nan, exact(result.sum)), (0, 3, 0));
 }

@@ -1,13 +1,13 @@
 //! Proves that the kernels are vector code, by reading the machine code that is linked into this test.
 //!
-//! The kernels are plain loops that the compiler turns into vector code, and a small change of shape can silently lose
-//! that, on one tier or for one pixel type. So each kernel, for each encoding and each x86-64 tier that this machine
-//! has, is found in the program file by its address, disassembled, and its loops are counted: floating-point arithmetic
-//! on vectors of at least the tier's width, and on single numbers. The scalar tier is the compiler's own affair.
+//! The kernels are plain loops that the compiler vectorises. A small change of the source can silently prevent that, on
+//! one tier or for one pixel type. So the test locates each kernel in the program file by its address, for each
+//! encoding and each x86-64 tier of this machine, disassembles it, and counts the floating-point operations of its
+//! loops: those on vectors of at least the tier's width, and scalar ones. The scalar tier is not checked.
 //!
-//! The test profile keeps the checks of a debug build, with which the compiler makes no vector code at all; what matters
-//! is the code that is shipped. So in a debug build the one test is to run this file in the release profile, whose
-//! kernels are those of the Python package, compiled once for both.
+//! The test profile keeps the checks of a debug build, which prevent vector code, but the shipped code matters. So in a
+//! debug build the only test runs this file in the release profile, whose kernels are those of the Python package,
+//! compiled once for both.
 
 #[cfg(all(debug_assertions, target_arch = "x86_64", target_os = "linux"))]
 #[test]

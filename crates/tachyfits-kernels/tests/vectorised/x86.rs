@@ -1,4 +1,4 @@
-//! The machine code of the kernels: found, disassembled, judged.
+//! Locates, disassembles and checks the machine code of the kernels.
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Register};
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
@@ -8,12 +8,12 @@ use tachyfits_kernels::machine_code::{
 };
 use tachyfits_kernels::{Encoding, PixelType, Tier};
 
-/// The code of this program: functions by where they begin in memory.
+/// Code of this program: functions by their address in memory.
 struct Program {
     functions: HashMap<usize, Vec<u8>>,
 }
 
-/// A function whose place in the file and in memory are both known: the difference moves all others.
+/// A function whose addresses in the file and in memory are both known; their difference applies to all functions.
 #[inline(never)]
 fn landmark() -> &'static str {
     "vectorised::x86::landmark"
@@ -31,16 +31,17 @@ impl Program {
             let name = symbol.name().unwrap_or_default();
             landmark().split("::").all(|part| name.contains(part))
         };
-        let here = symbols.iter().find(|symbol| named(symbol)).expect("symbols of functions");
-        let moved =
-            (landmark as fn() -> &'static str as usize).wrapping_sub(here.address() as usize);
+        let landmark_symbol =
+            symbols.iter().find(|symbol| named(symbol)).expect("symbols of functions");
+        let shift = (landmark as fn() -> &'static str as usize)
+            .wrapping_sub(landmark_symbol.address() as usize);
         let mut functions = HashMap::new();
         for symbol in symbols {
             let section = symbol.section_index().and_then(|at| file.section_by_index(at).ok());
             let code = section.and_then(|section| {
                 section.data_range(symbol.address(), symbol.size()).ok().flatten()
             });
-            let address = (symbol.address() as usize).wrapping_add(moved);
+            let address = (symbol.address() as usize).wrapping_add(shift);
             functions.insert(address, code.unwrap_or_default().to_vec());
         }
         Program { functions }
@@ -54,45 +55,45 @@ impl Program {
     }
 }
 
-/// Floating-point arithmetic in the body of a loop.
+/// Arithmetic in the body of a loop.
 #[derive(Clone, Copy, Debug, Default)]
 struct Loop {
-    /// On vectors, and the narrowest of them in bytes.
+    /// Vector operations, and the bytes of the narrowest vector.
     packed: usize,
     width: usize,
-    /// On single numbers.
+    /// Scalar operations.
     single: usize,
-    /// Additions of vectors of integers, and the narrowest of them in bytes.
+    /// Integer additions on vectors, and the bytes of the narrowest vector.
     integers: usize,
     integer_width: usize,
-    /// Lines of memory that it asks for ahead.
+    /// Prefetched cache lines.
     prefetches: usize,
 }
 
 impl Loop {
     fn new(body: &[Instruction]) -> Loop {
-        let mut found = Loop { width: usize::MAX, integer_width: usize::MAX, ..Loop::default() };
+        let mut result = Loop { width: usize::MAX, integer_width: usize::MAX, ..Loop::default() };
         let mut factory = InstructionInfoFactory::new();
         for instruction in body {
             if matches!(plain_name(instruction).as_str(), "paddd" | "paddq") {
-                found.integers += 1;
-                found.integer_width = found.integer_width.min(widest(&mut factory, instruction));
+                result.integers += 1;
+                result.integer_width = result.integer_width.min(widest(&mut factory, instruction));
             }
-            found.prefetches += usize::from(plain_name(instruction) == "prefetcht0");
+            result.prefetches += usize::from(plain_name(instruction) == "prefetcht0");
             match arithmetic(instruction) {
                 Some(true) => {
-                    found.packed += 1;
-                    found.width = found.width.min(widest(&mut factory, instruction));
+                    result.packed += 1;
+                    result.width = result.width.min(widest(&mut factory, instruction));
                 }
-                Some(false) => found.single += 1,
+                Some(false) => result.single += 1,
                 None => {}
             }
         }
-        found
+        result
     }
 }
 
-/// Bodies of loops that contain no other loop: from the target of a jump back to the jump.
+/// Returns the bodies of loops that contain no other loop: from the target of a jump back to the jump.
 fn innermost_loops(code: &[Instruction]) -> Vec<&[Instruction]> {
     let mut loops = Vec::new();
     for (end, jump) in code.iter().enumerate() {
@@ -110,13 +111,13 @@ fn innermost_loops(code: &[Instruction]) -> Vec<&[Instruction]> {
     inner.map(|&(begin, end)| &code[begin..=end]).collect()
 }
 
-/// The name of an instruction without the v of its wider form.
+/// Returns the name of an instruction without the prefix v of its wider form.
 fn plain_name(instruction: &Instruction) -> String {
     let name = format!("{:?}", instruction.mnemonic()).to_lowercase();
     name.strip_prefix('v').unwrap_or(&name).to_owned()
 }
 
-/// Whether it is floating-point arithmetic on a vector (true) or on a single number (false).
+/// Whether an instruction is vector (true) or scalar (false) floating-point arithmetic; `None` for others.
 fn arithmetic(instruction: &Instruction) -> Option<bool> {
     let name = plain_name(instruction);
     // Some decoding of floats only swaps bytes.
@@ -137,24 +138,26 @@ fn arithmetic(instruction: &Instruction) -> Option<bool> {
     }
 }
 
-/// Bytes of the widest vector register that an instruction uses.
+/// Returns the bytes of the widest vector register that an instruction uses.
 fn widest(factory: &mut InstructionInfoFactory, instruction: &Instruction) -> usize {
-    let used = factory.info(instruction).used_registers().iter().map(|used| used.register());
-    used.filter(|register: &Register| register.is_vector_register())
+    let registers =
+        factory.info(instruction).used_registers().iter().map(|registers| registers.register());
+    registers
+        .filter(|register: &Register| register.is_vector_register())
         .map(|register| register.size())
         .max()
         .unwrap_or(0)
 }
 
-/// Bytes of a vector that a tier must work on at least. AVX-512 may choose 32: some code is faster so.
+/// Returns the minimum vector width of a tier, in bytes. AVX-512 may use 32, which is sometimes faster.
 fn least_width(tier: Tier) -> usize {
     if tier.name() == "x86-64-v2" { 16 } else { 32 }
 }
 
-/// The fault in the code of a kernel; `None` when it is vector code.
+/// Returns the fault in a kernel's code; `None` if it is vector code.
 fn complaint(subject: &Subject, loops: &[Loop], tier: Tier) -> Option<String> {
     let least = least_width(tier);
-    // Decoding and arithmetic make two; a loop over native numbers may have nothing to do but one square root.
+    // Decoding and arithmetic are two operations; a loop over native numbers may have a single one, a square root.
     let operations = if subject.takes == Takes::Numbers { 1 } else { 2 };
     let is_vector = |body: &&Loop| match subject.shape {
         LoopShape::HalfLanes => {
@@ -171,13 +174,13 @@ fn complaint(subject: &Subject, loops: &[Loop], tier: Tier) -> Option<String> {
     (in_lanes && single > 0).then(|| format!("a loop works on single numbers: {loops:?}"))
 }
 
-/// Before AVX-512 there is no instruction that converts a vector of 64-bit integers.
+/// Whether the tier lacks the vector conversion of 64-bit integers, which AVX-512 introduced.
 fn lacks_conversion(encoding: &Encoding, tier: Tier) -> bool {
     matches!(encoding.pixel, PixelType::I64 | PixelType::U64) && tier.name() != "x86-64-v4"
 }
 
 fn complaints(subjects: &[Subject], program: &Program) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut result = Vec::new();
     for subject in subjects {
         for encoding in encodings() {
             for tier in Tier::available() {
@@ -190,20 +193,20 @@ fn complaints(subjects: &[Subject], program: &Program) -> Vec<String> {
                 }
                 let Some(address) = (subject.address)(&encoding, tier) else { continue };
                 if let Some(words) = complaint(subject, &program.loops(address), tier) {
-                    found.push(format!("{} {encoding:?} {tier:?}: {words}", subject.name));
+                    result.push(format!("{} {encoding:?} {tier:?}: {words}", subject.name));
                 }
             }
         }
     }
-    found
+    result
 }
 
 #[test]
 fn every_kernel_is_vector_code_on_every_tier() {
     let program = Program::of_this_test();
-    let mut found = complaints(SUBJECTS, &program);
-    found.extend(complaints(UNSOURCED, &program));
-    assert!(found.is_empty(), "{} are not:\n{}", found.len(), found.join("\n"));
+    let mut result = complaints(SUBJECTS, &program);
+    result.extend(complaints(UNSOURCED, &program));
+    assert!(result.is_empty(), "{} are not:\n{}", result.len(), result.join("\n"));
 }
 
 #[test]
@@ -232,9 +235,9 @@ fn sums_of_pixels_in_memory_prefetch() {
 #[test]
 fn a_kernel_that_is_not_vector_code_is_found_out() {
     let program = Program::of_this_test();
-    let found = complaints(CONTROL, &program);
+    let result = complaints(CONTROL, &program);
     for tier in Tier::available().iter().skip(1) {
         let of_tier = format!("{tier:?}:");
-        assert!(found.iter().filter(|words| words.contains(&of_tier)).count() >= 10, "{tier:?}");
+        assert!(result.iter().filter(|words| words.contains(&of_tier)).count() >= 10, "{tier:?}");
     }
 }
