@@ -1,5 +1,5 @@
-//! One world axis of an image as the header describes it, when it is linear (Sect. 8.1). Not
-//! projections and not spectral conversions: they need more than one axis or more than two numbers.
+//! One linear world axis of an image, as the header describes it (Sect. 8.1). Excludes projections and spectral
+//! conversions: they need more than one axis or more than two numbers.
 
 use crate::code::Code;
 use crate::error::{FormatError, Place};
@@ -10,7 +10,7 @@ use crate::wcs::{AxisName, Description, PRIMARY, is_celestial, is_spectral};
 /// The speed of light in vacuum, m/s.
 const LIGHT: f64 = 299_792_458.0;
 
-/// A world axis: `value = crval + cdelt * (pixel - crpix)` in `cunit`, if nothing couples it.
+/// A world axis: `value = crval + cdelt * (pixel - crpix)` in `cunit`, unless it is coupled to others.
 ///
 /// ```
 /// use tachyfits_format::{ReadOptions, Step, Walker};
@@ -34,37 +34,37 @@ const LIGHT: f64 = 299_792_458.0;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LinearAxis {
-    /// CTYPEn without blanks at the end; empty for a linear axis without a type.
+    /// CTYPEn without trailing blanks; empty for a linear axis without a type.
     pub ctype: String,
-    /// CUNITn without blanks at the end; empty when absent, which means the unit of its type.
+    /// CUNITn without trailing blanks; empty if absent, which means the default unit of its type.
     pub cunit: String,
-    /// CRVALn: the value at `crpix`; 0 if absent.
+    /// CRVALn: value at `crpix`; 0 if absent.
     pub crval: f64,
-    /// CRPIXn: the reference pixel, 1 being the centre of the first; 0 if absent.
+    /// CRPIXn: reference pixel, 1 for the centre of the first; 0 if absent.
     pub crpix: f64,
-    /// The increment per pixel: CDELTn (1 if absent), PCn_n · CDELTn or CDn_n.
+    /// Increment per pixel: CDELTn (1 if absent), PCn_n · CDELTn or CDn_n.
     pub cdelt: f64,
-    /// The rest frequency in Hz: RESTFRQ, its older name RESTFREQ, or the speed of light by
-    /// RESTWAV. A 0, which programs write for "unknown", is `None`.
+    /// Rest frequency in Hz: RESTFRQ, its older name RESTFREQ, or the speed of light divided by RESTWAV. The value 0,
+    /// which programs write for "unknown", is `None`.
     pub restfrq: Option<f64>,
-    /// VELREF: AIPS' code of the reference frame and the definition of velocity.
+    /// VELREF: AIPS code of the reference frame and the velocity definition.
     pub velref: Option<i64>,
-    /// SPECSYS: the spectral reference frame.
+    /// SPECSYS: spectral reference frame.
     pub specsys: Option<String>,
-    /// The value depends on other pixel axes as well: through PC or CD, or a CROTA of the celestial
-    /// axes. [`LinearAxis::value`] is then right at the reference pixel of those only.
+    /// Whether the value also depends on other pixel axes: through PC or CD, or through CROTA of celestial axes. If so,
+    /// [`LinearAxis::value`] is right only at the reference pixel of those axes.
     pub coupled: bool,
 }
 
 impl LinearAxis {
-    /// The value at a pixel, 1 being the centre of the first, in `cunit`.
+    /// Returns the value at a pixel in `cunit`; 1 is the centre of the first pixel.
     #[must_use]
     pub fn value(&self, pixel: f64) -> f64 {
         self.crval + self.cdelt * (pixel - self.crpix)
     }
 }
 
-/// The numbers of the axes, 0 for NAXIS1, whose CTYPE, in upper case, is of a type.
+/// Returns the axes, 0 for NAXIS1, whose CTYPE, in upper case, has a matching type.
 pub(crate) fn axes_of_type(
     header: &Header,
     axes: usize,
@@ -77,15 +77,15 @@ pub(crate) fn axes_of_type(
 }
 
 impl Hdu {
-    /// The number of the spectral axis, 0 for NAXIS1: the first whose CTYPE is of a spectral coordinate.
+    /// Returns the spectral axis, 0 for NAXIS1: the first whose CTYPE is a spectral coordinate.
     #[must_use]
     pub fn spectral_axis(&self) -> Option<usize> {
         axes_of_type(&self.header, self.axes.len(), is_spectral).next()
     }
 
-    /// The number of the axis of channels, 0 for NAXIS1: the spectral one, else the one beside the sky that has neither
-    /// polarisations, parts of complex numbers nor faces of a cube; of several the first of more than one pixel. Where no
-    /// CTYPE is of the sky, the first two axes are the sky.
+    /// Returns the channel axis, 0 for NAXIS1: the spectral axis, or otherwise the non-celestial axis that does not
+    /// contain polarisations, parts of complex numbers or faces of a cube; among several the first with more than one
+    /// pixel. If no CTYPE is celestial, the first two axes are taken as celestial.
     #[must_use]
     pub fn channel_axis(&self) -> Option<usize> {
         if let Some(axis) = self.spectral_axis() {
@@ -103,18 +103,18 @@ impl Hdu {
         longer.or(others.first()).copied()
     }
 
-    /// The number of the axis of polarisations, 0 for NAXIS1.
+    /// Returns the polarisation axis, 0 for NAXIS1.
     #[must_use]
     pub fn stokes_axis(&self) -> Option<usize> {
         axes_of_type(&self.header, self.axes.len(), |ctype| ctype == "STOKES").next()
     }
 
-    /// The world axis of a FITS axis, 1 for NAXIS1, in the primary description. WCSAXES may declare
-    /// more axes than the array has.
+    /// Returns the world axis of a FITS axis, 1 for NAXIS1, in the primary description. WCSAXES may declare more axes
+    /// than the array has.
     ///
     /// # Errors
     /// [`Code::AxisNumber`] for an axis that does not exist; [`Code::NumericText`],
-    /// [`Code::KeywordType`] and [`Code::KeywordRange`] for values that are not what they must be.
+    /// [`Code::KeywordType`] and [`Code::KeywordRange`] for invalid values.
     pub fn linear_axis(&self, axis: usize) -> Result<LinearAxis, FormatError> {
         let header = &self.header;
         let description = Description::primary(header)?;
@@ -139,7 +139,7 @@ impl Hdu {
     }
 }
 
-/// The diagonal of the matrix, and whether the axis' row has anything else.
+/// Returns the diagonal element of the matrix, and whether the axis' row has other elements.
 fn increment(
     header: &Header,
     description: &Description,
@@ -150,15 +150,15 @@ fn increment(
     if !pc.is_empty() {
         return Ok((cdelt * pc.element(axis, axis).unwrap_or(1.0), pc.mixes_into(axis)));
     }
-    // With any CDi_j present, the absent ones are 0 (Sect. 8.2). An axis that no CDi_j names would
-    // then have no coordinate at all; that was not meant, and its CDELTn says what was.
+    // If any CDi_j is present, absent ones are 0 (Sect. 8.2). An axis without a CDi_j would have no coordinate, which
+    // is certainly not meant: its CDELTn states the increment.
     if cd.touches(axis) {
         return Ok((cd.element(axis, axis).unwrap_or(0.0), cd.mixes_into(axis)));
     }
     Ok((cdelt, cd.is_empty() && is_rotated(header, description, axis)?))
 }
 
-/// A CROTAn turns the celestial axes into each other (Sect. 8.3); on others it has no meaning.
+/// Whether a CROTAn rotates the celestial axes (Sect. 8.3); on other axes it has no meaning.
 fn is_rotated(
     header: &Header,
     description: &Description,

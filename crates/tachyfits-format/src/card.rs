@@ -1,8 +1,8 @@
-//! One card: a keyword with its value and comment, and its raw records. Not the reading of fields
-//! ([`crate::scan`]) and not their layout when written ([`crate::card_writer`]).
+//! One card: a keyword with its value and comment, and its raw records. [`crate::scan`] parses its fields,
+//! [`crate::card_writer`] formats them.
 //!
-//! The raw bytes are the card; what is parsed from them is a view. A card that is not changed is
-//! written as it was read.
+//! The raw bytes are authoritative; the parsed fields are derived from them. An unchanged card is written exactly as it
+//! was read.
 
 use crate::card_writer;
 use crate::code::Code;
@@ -11,7 +11,7 @@ use crate::limits::CARD_BYTES;
 use crate::scan::{self, Issue};
 use crate::value::Value;
 
-/// A card of a header: one 80-byte record, or more when a string continues.
+/// A card of a header: one 80-byte record, or several if a string continues.
 ///
 /// ```
 /// use tachyfits_format::{Card, Value};
@@ -30,7 +30,7 @@ pub struct Card {
 /// The bytes of a card.
 #[derive(Clone, Debug, PartialEq)]
 enum Raw {
-    /// One record. Nearly all cards are: a header of many is read faster without a piece of memory for each.
+    /// One record, as for nearly all cards: stored inline, to avoid an allocation per card.
     One([u8; CARD_BYTES]),
     /// A record and its CONTINUE records.
     Many(Vec<u8>),
@@ -60,18 +60,18 @@ impl Raw {
 }
 
 impl Card {
-    /// A card with a value. Strings that do not fit one record continue. A comment takes room from the blanks of the fixed
-    /// format, goes on in CONTINUE records where it may, and is cut elsewhere: see [`Card::cuts`].
+    /// Creates a card with a value. Strings that do not fit in one record continue. A comment may use the padding of
+    /// the fixed format, continues in CONTINUE records if permitted, and is truncated otherwise: see [`Card::cuts`].
     ///
     /// # Errors
-    /// [`Code::CardText`] for a keyword or text that a header cannot hold, [`Code::CardTooLong`].
+    /// [`Code::CardText`] for a keyword or text that is not valid in a header, [`Code::CardTooLong`].
     pub fn new(keyword: &str, value: impl Into<Value>, comment: &str) -> Result<Card, FormatError> {
         card_writer::check_text(keyword, comment)?;
         let raw = card_writer::records(keyword, &value.into(), comment.trim().as_bytes())?;
         Ok(Card::from_raw(&raw, &mut Vec::new()))
     }
 
-    /// Whether the card has only the first part of a comment that it was made with.
+    /// Whether the card has only the first part of the comment that was passed to its constructor.
     ///
     /// ```
     /// use tachyfits_format::Card;
@@ -86,7 +86,8 @@ impl Card {
         wanted != self.comment && wanted.starts_with(&self.comment)
     }
 
-    /// A card of this keyword and value with the comment of this card, whose bytes stay as they are even outside ASCII.
+    /// Returns a card with this keyword and value and the comment of `self`, whose bytes stay unchanged even outside
+    /// ASCII.
     ///
     /// # Errors
     /// See [`Card::new`].
@@ -95,7 +96,7 @@ impl Card {
         let is_stored_so = self.raw().windows(comment.len().max(1)).any(|bytes| bytes == comment);
         let raw = match is_stored_so || self.comment.chars().any(|c| c > '\u{ff}') {
             true => card_writer::records(keyword, &value.into(), comment),
-            // Read as Latin-1.
+            // The comment was decoded as Latin-1.
             false => {
                 let comment: Vec<u8> = self.comment.chars().map(|c| c as u8).collect();
                 card_writer::records(keyword, &value.into(), &comment)
@@ -104,7 +105,8 @@ impl Card {
         Ok(Card::from_raw(&raw?, &mut Vec::new()))
     }
 
-    /// The card of these records, as a file has them: a record, and those that continue it. `None` if they are not one card.
+    /// Parses the records of one card as stored in a file: a record and its continuations. `None` if they are not
+    /// exactly one card.
     ///
     /// ```
     /// use tachyfits_format::Card;
@@ -119,7 +121,7 @@ impl Card {
         (card.raw().len() == bytes.len()).then_some(card)
     }
 
-    /// A card of all its records.
+    /// Parses all records of one card.
     fn from_raw(raw: &[u8], issues: &mut Vec<Issue>) -> Card {
         let (records, _) = raw.as_chunks::<CARD_BYTES>();
         let mut card = Card::from_record(&records[0], issues);
@@ -127,13 +129,13 @@ impl Card {
         card
     }
 
-    /// A card of blanks: space for one to come.
+    /// Returns a blank card, which reserves space.
     #[must_use]
     pub fn blank() -> Card {
         Card::from_record(&[b' '; CARD_BYTES], &mut Vec::new())
     }
 
-    /// Cards of COMMENT, HISTORY or blank keyword: as many as the text needs, 72 characters each.
+    /// Returns cards of COMMENT, HISTORY or blank keyword: as many as the text needs, 72 characters each.
     ///
     /// # Errors
     /// [`Code::CardText`] for another keyword, or text that is not printable ASCII.
@@ -143,7 +145,7 @@ impl Card {
         Ok(records.iter().map(|record| Card::from_record(record, &mut Vec::new())).collect())
     }
 
-    /// Reads one record. Strings that continue are completed by [`Card::extend`].
+    /// Parses one record. [`Card::extend`] adds the continuations of a string.
     pub(crate) fn from_record(record: &[u8; CARD_BYTES], issues: &mut Vec<Issue>) -> Card {
         check_bytes(record, issues);
         let raw = Raw::One(*record);
@@ -165,13 +167,13 @@ impl Card {
         Card { raw, keyword, value: Some(field.value), comment: field.comment }
     }
 
-    /// The string may go on in the next record. Mandatory keywords never do (Sect. 4.2.1.2).
+    /// Whether the string may continue in the next record. Mandatory keywords never continue (Sect. 4.2.1.2).
     pub(crate) fn may_continue(&self) -> bool {
         matches!(&self.value, Some(Value::Text(text)) if text.ends_with('&'))
             && !card_writer::is_mandatory(&self.keyword)
     }
 
-    /// Joins the CONTINUE records at the start of `records`; gives how many there were.
+    /// Appends the CONTINUE records at the start of `records`; returns their number.
     pub(crate) fn extend(
         &mut self,
         records: &[[u8; CARD_BYTES]],
@@ -204,51 +206,50 @@ impl Card {
         joined
     }
 
-    /// The keyword: `NAXIS1`, `` for a blank one, `ESO DET CHIP1 ID` for a HIERARCH card (`HIERARCH
-    /// ABC` if it is one word of at most 8 characters, which an ordinary keyword could be too).
+    /// The keyword: `NAXIS1`, `` if blank, `ESO DET CHIP1 ID` for a HIERARCH card (`HIERARCH ABC` if it is one word of
+    /// at most 8 characters, which an ordinary keyword could be too).
     #[must_use]
     pub fn keyword(&self) -> &str {
         &self.keyword
     }
 
-    /// The value; `None` for commentary cards, which have none.
+    /// The value; `None` for commentary cards.
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
         self.value.as_ref()
     }
 
-    /// The comment without blanks around it; of a commentary card its text from byte 9 on.
+    /// The comment without surrounding blanks; for a commentary card its text from byte 9.
     #[must_use]
     pub fn comment(&self) -> &str {
         &self.comment
     }
 
-    /// The card has no value: COMMENT, HISTORY, a blank keyword, or no value indicator.
+    /// Whether the card has no value: COMMENT, HISTORY, a blank keyword, or no value indicator.
     #[must_use]
     pub fn is_commentary(&self) -> bool {
         self.value.is_none()
     }
 
-    /// All bytes are blank: space kept for cards to come (Sect. 4.4.2.4).
+    /// Whether all bytes are blank, which reserves space for cards (Sect. 4.4.2.4).
     #[must_use]
     pub fn is_blank(&self) -> bool {
         self.raw().iter().all(|&byte| byte == b' ')
     }
 
-    /// The 80 bytes as they are in the file, and those of the CONTINUE records.
+    /// The 80 bytes as stored in the file, followed by those of the CONTINUE records.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         self.raw.bytes()
     }
 
-    /// How many CONTINUE records the card has.
+    /// Number of CONTINUE records.
     #[must_use]
     pub fn continuations(&self) -> usize {
         self.raw().len() / CARD_BYTES - 1
     }
 
-    /// The same card under another keyword of at most 8 characters: value and comment keep their
-    /// bytes.
+    /// Returns the card with another keyword of at most 8 characters: value and comment keep their bytes.
     pub(crate) fn renamed(&self, keyword: &str) -> Card {
         let mut card = self.clone();
         for (at, byte) in card.raw.bytes_mut()[..8].iter_mut().enumerate() {
@@ -259,7 +260,7 @@ impl Card {
     }
 }
 
-/// Notes bytes outside printable ASCII (Sect. 4.1.2.3).
+/// Records bytes outside printable ASCII as issues (Sect. 4.1.2.3).
 fn check_bytes(record: &[u8], issues: &mut Vec<Issue>) {
     let illegal = record.iter().enumerate().find(|(_, byte)| !matches!(byte, b' '..=b'~'));
     if let Some((at, byte)) = illegal {
@@ -267,8 +268,7 @@ fn check_bytes(record: &[u8], issues: &mut Vec<Issue>) {
     }
 }
 
-/// Notes a keyword field that is not left-justified or has other characters than it may (Sect.
-/// 4.1.2.1).
+/// Records an issue if the keyword field is not left-justified or has illegal characters (Sect. 4.1.2.1).
 fn check_keyword(field: &[u8], keyword: &str, issues: &mut Vec<Issue>) {
     let legal = |byte: u8| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_');
     let starts = keyword.is_empty() || !scan::is_blank(field[0]);
@@ -277,13 +277,12 @@ fn check_keyword(field: &[u8], keyword: &str, issues: &mut Vec<Issue>) {
     }
 }
 
-/// Keywords that change the meaning of the data: without a value indicator they would be ignored
-/// silently.
+/// Whether a keyword changes the meaning of the data: without a value indicator it would be ignored silently.
 fn needs_value(keyword: &str) -> bool {
     card_writer::is_mandatory(keyword) || matches!(keyword, "BSCALE" | "BZERO" | "BLANK")
 }
 
-/// A keyword without the digits at its end, and these.
+/// Splits a keyword into its root and the digits at its end.
 pub(crate) fn numbered(keyword: &str) -> (&str, &str) {
     let root = keyword.trim_end_matches(|letter: char| letter.is_ascii_digit());
     keyword.split_at(root.len())

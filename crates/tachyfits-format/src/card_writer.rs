@@ -1,10 +1,9 @@
-//! Keyword, value and comment to 80-byte records that `fitsverify` accepts. Not the order of cards
-//! in a header.
+//! Formats keyword, value and comment as 80-byte records that `fitsverify` accepts.
 //!
-//! Fixed format wherever value and comment fit (Sect. 4.2): logicals end in byte 30, numbers are right-justified to byte
-//! 30, strings start in byte 11 and are padded to 8 characters. Free format where the comment needs the room, except for
-//! mandatory keywords. A long string continues over CONTINUE records, after HIERARCH keywords too, and so does the long
-//! comment of a string, but not those of reserved keywords, for which the Standard forbids them.
+//! Fixed format if value and comment fit (Sect. 4.2): logicals end in byte 30, numbers are right-justified to byte 30,
+//! strings start in byte 11 and are padded to 8 characters. Free format if the comment needs the room, except for
+//! mandatory keywords. A long string continues in CONTINUE records, also for HIERARCH keywords, and so does the long
+//! comment of a string, except for reserved keywords, for which the Standard forbids CONTINUE.
 
 use crate::card::numbered;
 use crate::code::Code;
@@ -13,13 +12,13 @@ use crate::limits::CARD_BYTES;
 use crate::reserved::is_reserved;
 use crate::value::Value;
 
-/// Characters that a keyword has room for.
+/// Length of the keyword field.
 pub(crate) const KEYWORD_BYTES: usize = 8;
-/// Characters of a continued record besides its text.
+/// Characters of a CONTINUE record besides its text.
 const CONTINUED: &str = "'&'";
 /// Prefix of a record that continues a string.
 const CONTINUE: &str = "CONTINUE  ";
-/// Separators allowed before a comment, the default first.
+/// Separators allowed before a comment; the first is the default.
 const COMMENT_MARKS: [&str; 3] = [" / ", " /", "/"];
 /// Bytes of commentary text in one record.
 const COMMENTARY_BYTES: usize = 72;
@@ -34,8 +33,8 @@ fn is_keyword(word: &str, longest: usize) -> bool {
     !word.is_empty() && word.len() <= longest && word.bytes().all(legal)
 }
 
-/// The keyword is one that the Standard demands in some HDU (Sect. 4.4.1, 6.1.1, 7.2.1, 7.3.1): its
-/// value is of fixed format and never continues.
+/// Whether the Standard requires the keyword in some HDU (Sect. 4.4.1, 6.1.1, 7.2.1, 7.3.1): its value has the fixed
+/// format and never continues.
 pub(crate) fn is_mandatory(keyword: &str) -> bool {
     const INDEXED: [&str; 3] = ["NAXIS", "TFORM", "TBCOL"];
     let plain = ["SIMPLE", "XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "GROUPS", "TFIELDS"];
@@ -43,8 +42,8 @@ pub(crate) fn is_mandatory(keyword: &str) -> bool {
     plain.contains(&keyword) || (!index.is_empty() && INDEXED.contains(&root))
 }
 
-/// The bytes of a record up to and with the value indicator: `KEYWORD = `, or `HIERARCH WORD WORD = `, which takes up to
-/// two bytes less where they are needed, the usual way first.
+/// Returns the possible prefixes of a record, value indicator included: `KEYWORD = `, or `HIERARCH WORD WORD = `, which
+/// can be shortened by up to two bytes; the usual prefix first.
 fn name_fields(keyword: &str) -> Result<Vec<String>, FormatError> {
     if keyword == "END" || keyword == "CONTINUE" || is_commentary(keyword) {
         let found = format!("{keyword:?}, which has no value");
@@ -56,7 +55,7 @@ fn name_fields(keyword: &str) -> Result<Vec<String>, FormatError> {
     let explicit = keyword.strip_prefix("HIERARCH ");
     let words = explicit.unwrap_or(keyword);
     let printable = |word: &str| {
-        // A word that begins with these would be a value or a comment.
+        // A word that begins with these would be parsed as a value or a comment.
         let begins = word.bytes().next().is_some_and(|first| !matches!(first, b'\'' | b'/' | b'('));
         begins && word.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'=')
     };
@@ -68,7 +67,7 @@ fn name_fields(keyword: &str) -> Result<Vec<String>, FormatError> {
     Err(refused(Code::CardText, keyword, expected, quoted(keyword)))
 }
 
-/// COMMENT, HISTORY and the blank keyword, which have no value (Sect. 4.4.2.4).
+/// Whether a keyword is COMMENT, HISTORY or blank, and so has no value (Sect. 4.4.2.4).
 pub(crate) fn is_commentary(keyword: &str) -> bool {
     matches!(keyword, "COMMENT" | "HISTORY" | "")
 }
@@ -80,8 +79,8 @@ pub(crate) fn check_text(keyword: &str, text: &str) -> Result<(), FormatError> {
     Err(refused(Code::CardText, keyword, "printable ASCII text", quoted(text)))
 }
 
-/// The records of one keyword. A comment that no layout of the card has room for goes on in CONTINUE records where the
-/// Standard allows that, and is cut elsewhere: the caller compares.
+/// Formats the records of one keyword. A comment too long for every layout of the card continues in CONTINUE records if
+/// the Standard permits, and is truncated otherwise: the caller compares.
 pub(crate) fn records(
     keyword: &str,
     value: &Value,
@@ -108,7 +107,7 @@ pub(crate) fn records(
         && !is_mandatory(keyword)
     {
         let fits = tightest.len() + text.len() <= CARD_BYTES;
-        // The Standard forbids CONTINUE for reserved keywords: their strings go on only where nothing else holds them.
+        // The Standard forbids CONTINUE for reserved keywords: their strings continue only if no other layout has room.
         if !fits || !is_reserved(keyword) {
             let name = names.iter().find(|name| name.len() + CONTINUED.len() <= CARD_BYTES);
             if let Some(name) = name {
@@ -125,14 +124,14 @@ pub(crate) fn records(
     Ok(with_comment(&line, comment))
 }
 
-/// The texts of a value, each with the width to fill before a comment: in fixed format, then, where the Standard does not
-/// demand that, in free format.
+/// Returns the possible texts of a value, each with the width to pad to before a comment: fixed format, then free
+/// format unless the Standard requires the fixed one.
 fn value_texts(keyword: &str, value: &Value) -> Result<Vec<(String, usize)>, FormatError> {
     let (fixed, free) = match value {
         Value::Text(text) => {
             check_text(keyword, text)?;
             let doubled = text.replace('\'', "''");
-            // Padding would make the null string an empty one, and a HIERARCH card longer than it must be.
+            // Padding would change the null string to an empty one, and lengthen a HIERARCH card needlessly.
             let is_hierarch = !is_keyword(keyword, KEYWORD_BYTES);
             let padding = if text.is_empty() || is_hierarch { 0 } else { 8 };
             (format!("'{doubled:<padding$}'"), format!("'{doubled}'"))
@@ -153,14 +152,14 @@ fn value_texts(keyword: &str, value: &Value) -> Result<Vec<(String, usize)>, For
     Ok(texts)
 }
 
-/// A record and as much of a comment as it has room for.
+/// Appends as much of a comment as fits in the record.
 fn with_comment(line: &str, comment: &[u8]) -> Vec<u8> {
     let line = format!("{line}{}", COMMENT_MARKS[0]);
     let room = CARD_BYTES.saturating_sub(line.len()).min(comment.len());
     if room == 0 {
         return pad(line.trim_end_matches(COMMENT_MARKS[0]), b"");
     }
-    // Half a character of UTF-8 would make all of the text Latin-1.
+    // Half a character of UTF-8 would turn all of the text into Latin-1.
     let whole = |text: &str| (0..=room).rev().find(|&at| text.is_char_boundary(at));
     let cut = std::str::from_utf8(comment).ok().and_then(whole).unwrap_or(room);
     pad(&line, &comment[..cut])
@@ -172,13 +171,13 @@ fn pad(line: &str, comment: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A string over several records (Sect. 4.2.1.2), and its comment where that may go on. `doubled` has its quotes doubled
-/// already; a pair is never split.
+/// Formats a string over several records (Sect. 4.2.1.2), followed by its comment if that may continue. The quotes in
+/// `doubled` are already doubled; a pair is never split.
 fn continued(name: &str, doubled: &str, comment: &[u8], comment_continues: bool) -> Vec<u8> {
     let mut bytes = Vec::new();
     let (mut start, mut rest) = (name, doubled);
     loop {
-        // Between the quotes, with an ampersand.
+        // Room between the quotes, beside an ampersand.
         let room = CARD_BYTES - start.len() - CONTINUED.len();
         if rest.len() <= room {
             break;
@@ -195,8 +194,8 @@ fn continued(name: &str, doubled: &str, comment: &[u8], comment_continues: bool)
     bytes
 }
 
-/// A string that one record holds, and a comment that goes on in others, between words where that is possible: readers put
-/// a blank between the parts.
+/// Formats a string that fits in one record, and a comment that continues in others, split between words if possible:
+/// readers insert a blank between the parts.
 fn with_long_comment(name: &str, doubled: &str, comment: &[u8]) -> Vec<u8> {
     let (mut start, mut text, mut rest) = (name, doubled, comment);
     let mut bytes = Vec::new();
@@ -206,7 +205,7 @@ fn with_long_comment(name: &str, doubled: &str, comment: &[u8]) -> Vec<u8> {
         let room = CARD_BYTES.saturating_sub(line.len() + COMMENT_MARKS[0].len());
         let cut = match rest[..rest.len().min(room + 1)].iter().rposition(|&c| c == b' ') {
             Some(blank) => blank,
-            // A word that no record holds. The first record may be full with the string.
+            // A word longer than a record. The string may fill the first record.
             None if text.is_empty() => room.min(rest.len()),
             None => 0,
         };
@@ -218,7 +217,7 @@ fn with_long_comment(name: &str, doubled: &str, comment: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The records of commentary text: 72 characters each; at least one record.
+/// Formats the records of commentary text: 72 characters each; at least one record.
 pub(crate) fn commentary(keyword: &str, text: &str) -> Result<Vec<u8>, FormatError> {
     if !is_commentary(keyword) {
         let expected = "COMMENT, HISTORY or a blank keyword";

@@ -1,25 +1,23 @@
-//! The one table of everything that can be wrong with a header, an HDU or a request: a stable code,
-//! its kind, what it means, an example, and what to do about it. Not the places where things go
-//! wrong: those are in [`crate::error`].
+//! The table of every possible problem of a header, an HDU or a request: stable code, kind,
+//! meaning, example and advice. [`crate::error`] describes the place of a problem.
 //!
-//! A new problem is one row here. A test provokes every row, so a code that nothing raises cannot
-//! stay.
+//! A new problem needs one row here. A test provokes every row, so unused codes are detected.
 
-/// The kind of problem of a [`Code`].
+/// Kind of problem of a [`Code`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// The bytes are not what the FITS Standard asks for, and no safe reading exists.
+    /// The bytes violate the FITS Standard and cannot be read safely.
     Format,
     /// The request is invalid for these data.
     Usage,
-    /// The file asks for more than [`crate::Limits`] allows.
+    /// The file exceeds a limit of [`crate::Limits`].
     Limit,
-    /// The bytes break the Standard but can be read; strict mode makes it an error.
+    /// The bytes violate the Standard but can be read; an error in strict mode.
     Warning,
 }
 
 impl Kind {
-    /// The kind in lower-case words, for lists.
+    /// Name of the kind in lower-case words, for lists.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -36,7 +34,8 @@ macro_rules! codes {
         $name:ident = $text:literal, $kind:ident, $meaning:literal,
         example $example:literal, hint $hint:literal;
     )+) => {
-        /// A stable name of one problem; the text of [`Code::as_str`] never changes once released.
+        /// A stable name of one problem; the text of [`Code::as_str`] never changes after a
+        /// release.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Code {
@@ -53,25 +52,25 @@ macro_rules! codes {
                 match self { $(Code::$name => $text),+ }
             }
 
-            /// Whether it is an error of the file, of the request, of a limit, or a warning.
+            /// Kind: an error of the file, of the request or of a limit, or a warning.
             #[must_use]
             pub const fn kind(self) -> Kind {
                 match self { $(Code::$name => Kind::$kind),+ }
             }
 
-            /// Its meaning, in one sentence.
+            /// Meaning, in one sentence.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self { $(Code::$name => $meaning),+ }
             }
 
-            /// A card, a file or a request that provokes it.
+            /// A card, a file or a request that provokes the problem.
             #[must_use]
             pub const fn example(self) -> &'static str {
                 match self { $(Code::$name => $example),+ }
             }
 
-            /// The hint; `{a|b}` holds the wordings for Python and for the command line.
+            /// Advice; `{a|b}` contains the wordings for Python and for the command line.
             #[must_use]
             pub const fn hint(self) -> &'static str {
                 match self { $(Code::$name => $hint),+ }
@@ -318,8 +317,8 @@ codes! {
         hint "remove the card with a header editor";
 }
 
-/// Every code with its kind, meaning, example and hint, as a list for documentation and `tachyfits
-/// errors`.
+/// Returns every code, for lists of kind, meaning, example and advice in documentation and
+/// `tachyfits errors`.
 ///
 /// ```
 /// let codes = tachyfits_format::codes();

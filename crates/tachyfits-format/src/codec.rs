@@ -1,4 +1,4 @@
-//! Tile compression (Sect. 10): the codecs, each from one stream of bytes to the pixels of one tile and back.
+//! Tile compression (Sect. 10): each codec converts a byte stream to the pixels of one tile and back.
 
 mod bits;
 mod codec_error;

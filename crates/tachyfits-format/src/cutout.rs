@@ -1,11 +1,9 @@
-//! The header of a part of an image, or of the whole with its axes in another order or its pixels in
-//! blocks: its cards in order, byte for byte where they stay true, and with the coordinates of the
-//! pixels that are taken. Not the pixels: those of a part are copied as they are stored, so that
-//! BSCALE, BZERO and BLANK stay true.
+//! The header of a part of an image, or of a whole image with reordered axes or combined pixels: its cards in order,
+//! byte for byte if they remain right, with the coordinates of the selected pixels. The pixels of a part are copied as
+//! stored, so BSCALE, BZERO and BLANK remain right.
 //!
-//! An axis that is left out keeps its coordinate: the Standard lets a description have more axes
-//! than the array (WCSAXES, Sect. 8.2), whose pixel is 1. Axes that are left out get the numbers
-//! after the kept ones, so no description is lost.
+//! A left-out axis keeps its coordinate: the Standard permits a description with more axes than the array (WCSAXES,
+//! Sect. 8.2); their pixel is 1. Left-out axes are numbered after the kept ones, so no description is lost.
 
 mod arrays;
 mod coordinates;
@@ -31,15 +29,15 @@ pub use reshaped::{AxisBlocks, rebinned_header, reordered_header};
 pub use result::result_cards;
 pub use section::{AxisSelection, Fate, ResultAxis};
 
-/// The header of a file that holds a part of the HDU's image as its primary array: whole blocks of
-/// 2880 bytes, in ASCII. One selection per axis in FITS order, NAXIS1 first.
+/// Returns the header of a file with a part of the HDU's image as its primary array: whole blocks of 2880 bytes, in
+/// ASCII. `axes` has one selection per axis in FITS order, NAXIS1 first.
 ///
-/// Cards keep their bytes and their order unless the cutout makes them wrong. CRPIXn, CDELTn,
-/// PCi_j, CDi_j of every alternate description, LTVn and LTMi_j follow the pixels, and so do CNPIXn
-/// and ALTRPIX. Axes are renumbered when some are left out. Cards about the old file or all its
-/// pixels are removed (CHECKSUM, DATASUM, DATAMIN, DATAMAX, NEXTEND, INHERIT, BLOCKED). A HISTORY
-/// card records the section, without the margins. A file with the header needs the tables that [`coordinate_tables`] names, and those of
-/// [`lookup_tables`] with CRVAL1 and CRVAL2 less by the pixels that were left out before the section.
+/// Cards keep their bytes and their order unless the cutout invalidates them. CRPIXn, CDELTn, PCi_j, CDi_j of every
+/// alternate description, LTVn and LTMi_j follow the pixels, and so do CNPIXn and ALTRPIX. Axes are renumbered if some
+/// are left out. Cards about the old file or all its pixels are removed (CHECKSUM, DATASUM, DATAMIN, DATAMAX, NEXTEND,
+/// INHERIT, BLOCKED). A HISTORY card records the section, without the margins. A file with this header needs the tables
+/// of [`coordinate_tables`], and those of [`lookup_tables`] with CRVAL1 and CRVAL2 reduced by the pixels left out
+/// before the section.
 ///
 /// # Errors
 /// [`Code::NotAnImage`] and the errors of [`Hdu::image`]; [`Code::SectionRange`];
@@ -82,7 +80,7 @@ pub fn cutout_header(hdu: &Hdu, axes: &[AxisSelection]) -> Result<Vec<u8>, Forma
     Ok(section_header(hdu, &section, &history(hdu, axes))?.to_bytes())
 }
 
-/// The header of a section as [`cutout_header`] gives it, with what was done as HISTORY.
+/// Returns the header of a section as [`cutout_header`] does, with `history` as a HISTORY card.
 fn section_header(hdu: &Hdu, section: &Section, history: &str) -> Result<Header, FormatError> {
     let coordinates = Coordinates::new(&hdu.header, section, Distortions::Refused)?;
     let source = hdu.header.cards();
@@ -92,7 +90,7 @@ fn section_header(hdu: &Hdu, section: &Section, history: &str) -> Result<Header,
     for card in source.iter().filter(|card| survives(card, pixels)) {
         cards.extend(coordinates.card(card)?);
     }
-    // Before the blank cards that keep space for more.
+    // Before the blank cards that reserve space.
     let blanks = cards.iter().rev().take_while(|card| card.is_blank()).count();
     let mut new = coordinates.absent()?;
     new.extend(Card::commentary("HISTORY", history)?);
@@ -101,7 +99,7 @@ fn section_header(hdu: &Hdu, section: &Section, history: &str) -> Result<Header,
     Ok(Header::from_cards(cards))
 }
 
-/// SIMPLE, BITPIX, NAXIS and NAXISn, with the bytes they had where these are right.
+/// Returns SIMPLE, BITPIX, NAXIS and NAXISn, with their old bytes if these are right.
 fn mandatory(hdu: &Hdu, section: &Section, source: &[Card]) -> Result<Vec<Card>, FormatError> {
     let make = |old: &str, new: &str, value: Value, comment: &str| -> Result<Card, FormatError> {
         let found = hdu.header.position(old).map(|at| &source[at]);
@@ -109,7 +107,7 @@ fn mandatory(hdu: &Hdu, section: &Section, source: &[Card]) -> Result<Vec<Card>,
             Some(card) => card.with_value(new, value)?,
             None => Card::new(new, value, comment)?,
         };
-        // Keyword and value, up to the end of the fixed format.
+        // Compares keyword and value, up to the end of the fixed format.
         let same = found.filter(|found| found.raw()[..30] == card.raw()[..30]);
         Ok(same.filter(|found| found.continuations() == 0).unwrap_or(&card).clone())
     };
@@ -119,7 +117,7 @@ fn mandatory(hdu: &Hdu, section: &Section, source: &[Card]) -> Result<Vec<Card>,
         make("NAXIS", "NAXIS", section.kept().into(), "")?,
     ];
     for number in 1..=section.kept() {
-        // Each number is given once.
+        // Each number occurs once.
         let Some((axis, count)) = section.kept_axis(number) else { continue };
         let (old, new) = (format!("NAXIS{axis}"), format!("NAXIS{number}"));
         cards.push(make(&old, &new, count.into(), "")?);
@@ -127,7 +125,7 @@ fn mandatory(hdu: &Hdu, section: &Section, source: &[Card]) -> Result<Vec<Card>,
     Ok(cards)
 }
 
-/// The section as CFITSIO would write it: first:last:step of each axis, from 1; 1:0 of an axis without pixels.
+/// Formats the section as CFITSIO does: first:last:step of each axis, from 1; 1:0 for an axis without pixels.
 fn history(hdu: &Hdu, axes: &[AxisSelection]) -> String {
     let range = |axis: &AxisSelection| {
         let first = i128::from(axis.first) + 1;

@@ -1,8 +1,7 @@
-//! Errors and warnings: which code, where, what was expected, what was found, what to do. Not the
-//! list of codes, which is [`crate::code`], and not the file's name, which only the engine knows
-//! and puts in front.
+//! Errors and warnings: code, place, expected and actual value, advice. The list of codes is in
+//! [`crate::code`]; the engine, which knows the file name, adds it in front.
 //!
-//! An error and a warning are the same [`Problem`]; strict mode turns one into the other.
+//! An error and a warning both contain a [`Problem`]; strict mode converts warnings to errors.
 
 use std::fmt;
 
@@ -10,7 +9,7 @@ use tachyfits_memory::NoMemory;
 
 use crate::code::{Code, Kind};
 
-/// Where something is: each part only when it is known.
+/// Place of a problem; each part only if it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Index of the HDU, 0 is the primary HDU.
@@ -52,19 +51,19 @@ impl fmt::Display for Place {
     }
 }
 
-/// One thing that is wrong: the common content of [`FormatError`] and [`Warning`].
+/// One fault: the common content of [`FormatError`] and [`Warning`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// Which problem it is.
+    /// Code of the problem.
     pub code: Code,
-    /// Where it is.
+    /// Place of the problem.
     pub place: Place,
     /// The expected value, as words that follow "expected".
     pub expected: String,
-    /// The value found, as words that follow "found".
+    /// The actual value, as words that follow "found".
     pub found: String,
-    /// How many more of the same code in the same header this one stands for.
+    /// Number of further problems with the same code in the same header that are not listed.
     pub repeats: usize,
 }
 
@@ -94,7 +93,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Why something cannot be read or done. Small, so that results stay cheap.
+/// Reason why something cannot be read or done. Boxed, so that results stay small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormatError(Box<Problem>);
 
@@ -108,13 +107,13 @@ impl FormatError {
         FormatError(Box::new(Problem::new(code, place, expected, found)))
     }
 
-    /// Which problem it is.
+    /// Code of the problem.
     #[must_use]
     pub fn code(&self) -> Code {
         self.0.code
     }
 
-    /// The sort of error: a warning that strict mode made an error counts as [`Kind::Format`].
+    /// Kind of the error: a warning that strict mode made an error counts as [`Kind::Format`].
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self.0.code.kind() {
@@ -123,13 +122,13 @@ impl FormatError {
         }
     }
 
-    /// Where, what was expected and what was found.
+    /// Place, expected value and actual value.
     #[must_use]
     pub fn problem(&self) -> &Problem {
         &self.0
     }
 
-    /// The hint.
+    /// Advice.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         self.0.code.hint()
@@ -157,7 +156,7 @@ impl From<Warning> for FormatError {
     }
 }
 
-/// Something that breaks the Standard and was read nevertheless.
+/// A fault that breaks the Standard but was tolerated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning(Problem);
 
@@ -171,13 +170,13 @@ impl Warning {
         Warning(Problem::new(code, place, expected, found))
     }
 
-    /// Which problem it is.
+    /// Code of the problem.
     #[must_use]
     pub fn code(&self) -> Code {
         self.0.code
     }
 
-    /// Where, what was expected and what was found.
+    /// Place, expected value and actual value.
     #[must_use]
     pub fn problem(&self) -> &Problem {
         &self.0
@@ -190,16 +189,15 @@ impl fmt::Display for Warning {
     }
 }
 
-/// An error that could not be the end of a walk, kept as a warning: the HDUs before it stay
-/// readable.
+/// An error that does not end the walk is kept as a warning: the HDUs before it stay readable.
 impl From<FormatError> for Warning {
     fn from(error: FormatError) -> Self {
         Warning(*error.0)
     }
 }
 
-/// How many warnings of one code a header gives before the rest are only counted: a damaged header
-/// of 300 000 cards must not become 300 000 messages.
+/// Maximum number of listed warnings per code and header; further ones are only counted. A damaged
+/// header of 300 000 cards must not produce 300 000 messages.
 const WARNINGS_PER_CODE: usize = 16;
 
 /// Collects the warnings of one header.
@@ -212,7 +210,7 @@ impl Warnings {
     pub(crate) fn push(&mut self, warning: Warning) {
         let code = warning.code();
         let mut same = self.list.iter_mut().filter(|seen| seen.code() == code);
-        // Text of another encoding is one thing, in however many cards.
+        // Text in another encoding is one fault, however many cards have it.
         let most = if code == Code::IllegalByte { 1 } else { WARNINGS_PER_CODE };
         match same.nth(most - 1) {
             Some(last) => last.0.repeats += 1,
@@ -225,7 +223,7 @@ impl Warnings {
     }
 }
 
-/// Text from a file, shortened and made printable for a message.
+/// Shortens text from a file and makes it printable, for a message.
 pub(crate) fn quoted(text: &str) -> String {
     const LONGEST: usize = 40;
     let mut short: String = text.chars().take(LONGEST).collect();

@@ -1,6 +1,6 @@
-//! Random groups (Sect. 6): the layout of uv data in old radio files. Each group is some parameters
-//! followed by an array; all are numbers of one stored type. Parameters of one name are to be added
-//! up (Sect. 6.1.2).
+//! Random groups (Sect. 6): the layout of uv data in old radio files. Each group consists of
+//! parameters followed by an array; all are numbers of one stored type. Parameters with the same
+//! name are summed (Sect. 6.1.2).
 
 use crate::code::Code;
 use crate::error::{FormatError, Place};
@@ -10,12 +10,11 @@ use crate::image::{ImageLayout, array_layout};
 /// PTYPEn has room for three digits (Sect. 4.1.2.1).
 const MOST_PARAMETERS: u64 = 999;
 
-/// One parameter as stored: `zero + scale * stored` is an addend of the parameter of this name.
+/// One parameter as stored: `zero + scale * stored` is one summand of the parameter of this name.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct GroupParameter {
-    /// PTYPEn; `PTYPEn` itself when that is absent or blank, so that such parameters are not added
-    /// up.
+    /// PTYPEn; `PTYPEn` itself if absent or blank, so that nameless parameters are not summed.
     pub name: String,
     /// PSCALn.
     pub scale: f64,
@@ -27,31 +26,30 @@ pub struct GroupParameter {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RandomGroups {
-    /// The parameters in file order.
+    /// Parameters in file order.
     pub parameters: Vec<GroupParameter>,
     /// GCOUNT.
     pub group_count: u64,
-    /// Groups that the file holds whole.
+    /// Complete groups in the file.
     pub group_count_present: u64,
     /// Bytes of one group: its parameters and its array.
     pub group_bytes: u64,
-    /// The array of the first group: NAXIS2, NAXIS3, … in FITS order. The arrays of the others
-    /// follow every `group_bytes`.
+    /// Array of the first group: NAXIS2, NAXIS3, … in FITS order. The arrays of the other groups
+    /// follow at steps of `group_bytes`.
     pub array: ImageLayout,
-    /// Distinct names in order of first appearance, and for each parameter the position of its
-    /// name.
+    /// Distinct names in order of first appearance, and for each parameter the index of its name.
     names: Vec<String>,
     sums: Vec<usize>,
 }
 
 impl RandomGroups {
-    /// The names of the parameters, each once, in order of first appearance.
+    /// Names of the parameters, each once, in order of first appearance.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Byte offset of a group; its parameters come first.
+    /// Byte offset of a group, which begins with its parameters.
     #[must_use]
     pub fn group_offset(&self, group: u64) -> u64 {
         let first = self.array.data_offset - self.parameter_bytes() as u64;
@@ -64,8 +62,8 @@ impl RandomGroups {
         self.parameters.len() * self.array.stored.bytes()
     }
 
-    /// The values of [`RandomGroups::names`] from the bytes of one group: scaled, and summed over
-    /// the parameters of one name. NaN for what `group_bytes` is too short for.
+    /// Computes the values of [`RandomGroups::names`] from the bytes of one group: scaled, and
+    /// summed over parameters of the same name. NaN if `group_bytes` is too short.
     #[must_use]
     pub fn parameters(&self, group_bytes: &[u8]) -> Vec<(String, f64)> {
         // At most MOST_PARAMETERS.
@@ -74,7 +72,7 @@ impl RandomGroups {
         self.names.iter().cloned().zip(values).collect()
     }
 
-    /// The same into `values`, one per name: for many groups in a row.
+    /// Computes the values into `values`, one per name; saves allocations for many groups.
     pub fn parameter_values(&self, group_bytes: &[u8], values: &mut [f64]) {
         values.fill(0.0);
         let size = self.array.stored.bytes();
@@ -90,11 +88,11 @@ impl RandomGroups {
 }
 
 impl Hdu {
-    /// The layout of random groups.
+    /// Returns the layout of random groups.
     ///
     /// # Errors
     /// [`Code::NotRandomGroups`] for every other kind of HDU; [`Code::TooManyParameters`];
-    /// [`Code::KeywordType`] and the like when a scaling keyword is no number.
+    /// [`Code::KeywordType`] and similar codes if a scaling keyword is not a number.
     pub fn random_groups(&self) -> Result<RandomGroups, FormatError> {
         if self.kind != HduKind::RandomGroups {
             let found = self.kind.as_str();

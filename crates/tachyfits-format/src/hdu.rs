@@ -1,6 +1,5 @@
-//! From a header to what the HDU is: its kind, the shape and size of its data (Sect. 4.4.1, 6, 7).
-//! Not the layout of pixels ([`crate::image`]), not the way from one HDU to the next
-//! ([`crate::walk`]).
+//! Interprets a header as an HDU: its kind, and shape and size of its data (Sect. 4.4.1, 6, 7). For the layout of
+//! pixels see [`crate::image`], for the sequence of HDUs [`crate::walk`].
 
 use crate::code::Code;
 use crate::error::{FormatError, Place, Warning, Warnings, quoted};
@@ -21,12 +20,12 @@ pub enum HduKind {
     BinaryTable,
     /// A TABLE extension.
     AsciiTable,
-    /// Another conforming extension with its XTENSION value: it is skipped, its size is known.
+    /// Another conforming extension with its XTENSION value: it is skipped; its size is known.
     Unknown(String),
 }
 
 impl HduKind {
-    /// The kind in lower-case words; of an unknown extension its XTENSION value.
+    /// Name of the kind in lower-case words; for an unknown extension its XTENSION value.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -49,7 +48,7 @@ impl HduKind {
     }
 }
 
-/// The type of a number in the file, from BITPIX (Table 8); all are big-endian.
+/// Type of a number in the file, from BITPIX (Table 8); all are big-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StoredType {
     /// BITPIX = 8: unsigned.
@@ -67,7 +66,7 @@ pub enum StoredType {
 }
 
 impl StoredType {
-    /// The type of a BITPIX value; `None` if it is not one of the six.
+    /// Returns the type of a BITPIX value; `None` if it is not one of the six.
     #[must_use]
     pub const fn from_bitpix(bitpix: i64) -> Option<Self> {
         Some(match bitpix {
@@ -81,7 +80,7 @@ impl StoredType {
         })
     }
 
-    /// The BITPIX value.
+    /// BITPIX value of the type.
     #[must_use]
     pub const fn bitpix(self) -> i64 {
         match self {
@@ -100,7 +99,7 @@ impl StoredType {
         self.bitpix().unsigned_abs() as usize / 8
     }
 
-    /// The least and the greatest number; `None` of floating point.
+    /// Returns the smallest and the largest integer; `None` for floating point.
     pub(crate) const fn integer_range(self) -> Option<(i64, i64)> {
         match self {
             StoredType::U8 => Some((0, 255)),
@@ -111,7 +110,7 @@ impl StoredType {
         }
     }
 
-    /// The number at the beginning of bytes; one of 64 bits rounds to f64. `None` if they are too few.
+    /// Decodes the number at the start of `bytes`, 64-bit integers rounded to f64; `None` if there are too few bytes.
     pub(crate) fn number(self, bytes: &[u8]) -> Option<f64> {
         Some(match self {
             StoredType::F32 => f32::from_be_bytes(*bytes.first_chunk()?).into(),
@@ -120,7 +119,7 @@ impl StoredType {
         })
     }
 
-    /// The integer at the beginning of bytes; `None` if they are too few, and of floating point.
+    /// Decodes the integer at the start of `bytes`; `None` for floating point, or if there are too few bytes.
     pub(crate) fn integer(self, bytes: &[u8]) -> Option<i64> {
         Some(match self {
             StoredType::U8 => (*bytes.first()?).into(),
@@ -131,14 +130,14 @@ impl StoredType {
         })
     }
 
-    /// It is an IEEE 754 type.
+    /// Whether it is an IEEE 754 type.
     #[must_use]
     pub const fn is_float(self) -> bool {
         self.bitpix() < 0
     }
 }
 
-/// A header and data unit: what it is, where it is, how large it is.
+/// A header and data unit: its content, position and size.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Hdu {
@@ -154,15 +153,15 @@ pub struct Hdu {
     pub data_offset: u64,
     /// Bytes of data as declared, without fill.
     pub data_bytes: u64,
-    /// Bytes of data that the file holds; less than `data_bytes` if it is cut off.
+    /// Bytes of data in the file; fewer than `data_bytes` if it is truncated.
     pub data_bytes_present: u64,
-    /// NAXIS1, NAXIS2, …: FITS order, fastest first, as declared (random groups have a 0 first).
+    /// NAXIS1, NAXIS2, …: FITS order, fastest first, as declared (for random groups the first is 0).
     pub axes: Vec<u64>,
-    /// The type of a number, from BITPIX.
+    /// Type of a number, from BITPIX.
     pub stored: StoredType,
-    /// PCOUNT: heap bytes of a binary table, parameters of a random group, else 0.
+    /// PCOUNT: heap bytes of a binary table, parameters of a random group, otherwise 0.
     pub parameter_count: u64,
-    /// GCOUNT: random groups, else 1.
+    /// GCOUNT: number of random groups, otherwise 1.
     pub group_count: u64,
     /// EXTNAME.
     pub extname: Option<String>,
@@ -173,30 +172,29 @@ pub struct Hdu {
 }
 
 impl Hdu {
-    /// The name is its EXTNAME: letters of either case, trailing blanks not significant, as CFITSIO
-    /// compares.
+    /// Whether EXTNAME matches `name`: case and trailing blanks are ignored, as in CFITSIO.
     #[must_use]
     pub fn is_named(&self, name: &str) -> bool {
         self.extname.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(name.trim_end()))
     }
 
-    /// Byte offset of what follows the data and their fill.
+    /// Byte offset after the data and their fill.
     #[must_use]
     pub fn end_offset(&self) -> u64 {
         self.data_offset.saturating_add(padded(self.data_bytes))
     }
 
-    /// The HDU of a header, with all its data directly after it: as the first of a file if `index`
-    /// is 0, else as an extension.
+    /// Creates the HDU of a header whose data follow it completely: the primary HDU of a file if `index` is 0,
+    /// otherwise an extension.
     ///
     /// # Errors
-    /// If the header does not say what the data are.
+    /// Returns an error if the header does not define the data.
     pub fn of_header(header: Header, index: usize) -> Result<Hdu, FormatError> {
         let header = header.at(Context { hdu: index, offset: 0 });
         Hdu::new(header, &Limits::default(), u64::MAX, &mut Warnings::default())
     }
 
-    /// Makes the HDU of a header that begins at the context's offset in a file of `file_bytes`.
+    /// Creates the HDU of a header that begins at the context's offset in a file of `file_bytes`.
     pub(crate) fn new(
         header: Header,
         limits: &Limits,
@@ -231,7 +229,7 @@ impl Hdu {
     }
 }
 
-/// The mandatory keywords, read.
+/// Values of the mandatory keywords.
 struct Structure {
     kind: HduKind,
     stored: StoredType,
@@ -241,7 +239,7 @@ struct Structure {
 }
 
 impl Structure {
-    /// Equations 1, 2 and 4: |BITPIX|/8 · GCOUNT · (PCOUNT + ∏ NAXISn), in 128 bits.
+    /// Evaluates Equations 1, 2 and 4 in 128 bits: |BITPIX|/8 · GCOUNT · (PCOUNT + ∏ NAXISn).
     fn data_bytes(&self, header: &Header, limits: &Limits) -> Result<u64, FormatError> {
         let counted = match self.kind {
             HduKind::RandomGroups => &self.axes[1..],
@@ -271,7 +269,7 @@ impl Structure {
     }
 }
 
-/// Reads the mandatory and reserved keywords of a header, noting what had to be forgiven.
+/// Reads the mandatory and reserved keywords of a header, with a warning for each tolerated fault.
 struct StructureReader<'a> {
     header: &'a Header,
     limits: &'a Limits,
@@ -290,8 +288,7 @@ impl<'a> StructureReader<'a> {
         let axes = self.axes()?;
         let groups = primary && axes.first() == Some(&0) && self.groups();
         let kind = if groups { HduKind::RandomGroups } else { kind };
-        // Equation 1 has neither PCOUNT nor GCOUNT: a plain primary array may carry them without
-        // meaning.
+        // Equation 1 contains neither PCOUNT nor GCOUNT: in a plain primary array they have no meaning.
         let (pcount, gcount) = match kind {
             HduKind::Primary => (0, 1),
             _ => (self.count("PCOUNT", 0)?, self.count("GCOUNT", 1)?),
@@ -332,7 +329,7 @@ impl<'a> StructureReader<'a> {
         self.reserved(Header::get_logical, "GROUPS") == Some(true)
     }
 
-    /// A size: an integer of 0 or more.
+    /// Reads a size: an integer of 0 or more.
     fn size(&mut self, keyword: &str) -> Result<u64, FormatError> {
         let value = self.integer(keyword)?;
         u64::try_from(value).map_err(|_| self.header.out_of_range(keyword, "0 or more"))
@@ -354,8 +351,7 @@ impl<'a> StructureReader<'a> {
         }
     }
 
-    /// A reserved keyword that describes and does not decide: of the wrong type it is ignored with
-    /// a warning.
+    /// Reads a reserved keyword that only describes: with the wrong type it is ignored, with a warning.
     fn reserved<T>(
         &mut self,
         get: impl Fn(&'a Header, &str) -> Result<Option<T>, FormatError>,
@@ -369,7 +365,7 @@ impl<'a> StructureReader<'a> {
         })
     }
 
-    /// Mandatory keywords come first, in a fixed order (Tables 7 and 10).
+    /// Checks that mandatory keywords come first, in a fixed order (Tables 7 and 10).
     fn check_order(&mut self, naxis: usize, extension: bool) {
         let first = if extension { "XTENSION" } else { "SIMPLE" };
         let axes = (1..=naxis).map(|axis| format!("NAXIS{axis}"));

@@ -1,8 +1,7 @@
-//! A header: its cards in order, looked up by keyword, changed, and turned back into blocks. Not
-//! the meaning of the keywords, which is [`crate::hdu`] and what builds on it.
+//! A header: its cards in order, lookup by keyword, changes, and formatting as blocks. [`crate::hdu`] and the modules
+//! that use it interpret the keywords.
 //!
-//! Unchanged cards keep their bytes: a header that was only read returns the blocks it was read
-//! from.
+//! Unchanged cards keep their bytes: an unmodified header is written as the blocks it was read from.
 
 mod column_cards;
 mod edit;
@@ -48,13 +47,13 @@ pub struct Context {
 #[derive(Clone, Debug, Default)]
 pub struct Header {
     cards: Vec<Card>,
-    /// END and all after it up to the end of the block, as read; none once the cards have changed.
+    /// END and the rest of its block, as read; `None` once the cards have changed.
     tail: Option<Vec<u8>>,
     context: Context,
     index: KeywordIndex,
 }
 
-/// Two headers are equal when they write the same bytes.
+/// Headers are equal if they write the same bytes.
 impl PartialEq for Header {
     fn eq(&self, other: &Self) -> bool {
         self.to_bytes() == other.to_bytes()
@@ -62,24 +61,23 @@ impl PartialEq for Header {
 }
 
 impl Header {
-    /// A header without cards.
+    /// Creates a header without cards.
     #[must_use]
     pub fn new() -> Self {
         Header::default()
     }
 
-    /// A header of these cards.
+    /// Creates a header of these cards.
     #[must_use]
     pub fn from_cards(cards: Vec<Card>) -> Self {
         let index = KeywordIndex::of(&cards);
         Header { cards, index, ..Header::default() }
     }
 
-    /// Reads the header that `bytes` start with, up to its END card and the end of the block after
-    /// that.
+    /// Parses the header at the start of `bytes`, up to the end of the block with its END card.
     ///
     /// # Errors
-    /// [`Code::EndMissing`] when there is no END card. Everything else that is wrong is a warning.
+    /// [`Code::EndMissing`] if there is no END card. Every other fault is a warning.
     ///
     /// ```
     /// use tachyfits_format::{Context, Header};
@@ -124,21 +122,20 @@ impl Header {
         self.context
     }
 
-    /// The same header at another place, for messages.
+    /// Returns the same header at another position, for messages.
     pub(crate) fn at(mut self, context: Context) -> Header {
         self.context = context;
         self
     }
 
-    /// The value of a keyword: of the first card that has it and a value. HIERARCH keywords are
-    /// given as `ESO DET CHIP1 ID`. A keyword that is not there as written is looked for in the
-    /// other case.
+    /// Returns the value of the first card that has the keyword and a value. HIERARCH keywords are written as `ESO DET
+    /// CHIP1 ID`. If no keyword matches exactly, the other case is tried.
     #[must_use]
     pub fn get(&self, keyword: &str) -> Option<&Value> {
         self.cards[self.position(keyword)?].value()
     }
 
-    /// The index in [`Header::cards`] of the card that [`Header::get`] reads.
+    /// Index in [`Header::cards`] of the card that [`Header::get`] reads.
     #[must_use]
     pub fn position(&self, keyword: &str) -> Option<usize> {
         let (word, name) = keyword.split_at_checked("HIERARCH ".len()).unwrap_or_default();
@@ -148,8 +145,8 @@ impl Header {
         self.index.first(&self.cards, keyword)
     }
 
-    /// The index of the card that people mean by a keyword: [`Header::position`], and where no card has it, the HIERARCH
-    /// card of this one word. Structure is never read from such a card.
+    /// Index of the card that a user means by a keyword: [`Header::position`], or if no card matches, the HIERARCH card
+    /// of this one word. Structure is never read from a HIERARCH card.
     ///
     /// ```
     /// use tachyfits_format::Header;
@@ -164,17 +161,16 @@ impl Header {
         self.position(keyword).or_else(hierarch)
     }
 
-    /// The index of the first 80-byte record of a card: cards before it may have CONTINUE records.
+    /// Index of the first 80-byte record of a card: cards before it may have CONTINUE records.
     #[must_use]
     pub fn record_index(&self, card: usize) -> usize {
         self.cards.iter().take(card).map(|card| card.continuations() + 1).sum()
     }
 
-    /// An integer, which may be written as a real number without a fraction; `None` when absent or undefined.
+    /// Returns an integer, which may be written as a real number without a fraction; `None` if absent or undefined.
     ///
     /// # Errors
-    /// [`Code::KeywordType`], [`Code::NumericText`], [`Code::KeywordRange`] when it is no integer
-    /// of 64 bits.
+    /// [`Code::KeywordType`], [`Code::NumericText`], [`Code::KeywordRange`] if it is not a 64-bit integer.
     pub fn get_i64(&self, keyword: &str) -> Result<Option<i64>, FormatError> {
         match self.get(keyword) {
             None | Some(Value::Undefined) => Ok(None),
@@ -186,16 +182,15 @@ impl Header {
         }
     }
 
-    /// A real number or an integer, as the nearest f64; `None` when absent or undefined.
+    /// Returns a real number or an integer, as the nearest f64; `None` if absent or undefined.
     ///
     /// # Errors
-    /// [`Code::KeywordType`], [`Code::NumericText`], [`Code::KeywordRange`] when it is no number
-    /// that f64 can hold.
+    /// [`Code::KeywordType`], [`Code::NumericText`], [`Code::KeywordRange`] if it is not a number in the range of f64.
     pub fn get_f64(&self, keyword: &str) -> Result<Option<f64>, FormatError> {
         self.number_of(keyword, self.get(keyword))
     }
 
-    /// As [`Header::get_f64`], of a value that a card of the keyword has.
+    /// Converts a card's value like [`Header::get_f64`].
     pub(crate) fn number_of(
         &self,
         keyword: &str,
@@ -211,10 +206,10 @@ impl Header {
         }
     }
 
-    /// A string; `None` when absent or undefined.
+    /// Returns a string; `None` if absent or undefined.
     ///
     /// # Errors
-    /// [`Code::KeywordType`] when it is not a string.
+    /// [`Code::KeywordType`] if it is not a string.
     pub fn get_text(&self, keyword: &str) -> Result<Option<&str>, FormatError> {
         match self.get(keyword) {
             None | Some(Value::Undefined) => Ok(None),
@@ -223,10 +218,10 @@ impl Header {
         }
     }
 
-    /// A logical; `None` when absent or undefined.
+    /// Returns a logical; `None` if absent or undefined.
     ///
     /// # Errors
-    /// [`Code::KeywordType`] when it is not a logical.
+    /// [`Code::KeywordType`] if it is not a logical.
     pub fn get_logical(&self, keyword: &str) -> Result<Option<bool>, FormatError> {
         match self.get(keyword) {
             None | Some(Value::Undefined) => Ok(None),
@@ -235,7 +230,7 @@ impl Header {
         }
     }
 
-    /// Where the card of a keyword is, for messages.
+    /// Position of the card of a keyword, for messages.
     #[must_use]
     pub fn place(&self, keyword: &str) -> Place {
         let card = self.position(keyword).map(|card| self.record_index(card));
@@ -267,14 +262,14 @@ impl Header {
         FormatError::new(Code::KeywordRange, self.place(keyword), expected, found)
     }
 
-    /// A mandatory keyword is absent or has no value.
+    /// Returns the error of a mandatory keyword that is absent or has no value.
     pub(crate) fn missing(&self, keyword: &str, expected: &str) -> FormatError {
         let found = if self.get(keyword).is_some() { "an empty value" } else { "no such card" };
         FormatError::new(Code::KeywordMissing, self.place(keyword), expected, found)
     }
 
-    /// Sets a keyword: its first card is replaced in place, or a card is added at the end, where it
-    /// replaces a blank card if there is one. An empty comment keeps the existing one.
+    /// Sets a keyword: replaces its first card in place, or adds a card at the end, where it replaces a blank card if
+    /// there is one. An empty comment keeps the existing comment.
     ///
     /// # Errors
     /// See [`Card::new`].
@@ -296,9 +291,8 @@ impl Header {
         Ok(())
     }
 
-    /// Puts a card in place of the first one of its keyword, or at the end, as [`Header::set`]
-    /// does; its bytes stay unchanged. A card without a comment takes over the existing one, if it
-    /// has room for it.
+    /// Replaces the first card of the same keyword, or adds the card at the end, as [`Header::set`] does; its bytes
+    /// stay unchanged. A card without a comment takes over the existing comment if there is room.
     pub fn set_card(&mut self, card: Card) {
         let at = self.position(card.keyword()).filter(|_| !card.is_commentary());
         let Some(at) = at else { return self.push(card) };
@@ -308,7 +302,7 @@ impl Header {
         self.replace(at, kept.unwrap_or(card));
     }
 
-    /// Adds a card after the others, before the blank cards that keep space for it.
+    /// Adds a card after the others, before the blank cards that reserve space.
     pub fn push(&mut self, card: Card) {
         let blanks = self.cards.iter().rev().take_while(|card| card.is_blank()).count();
         let used = blanks.min(card.raw().len() / CARD_BYTES);
@@ -329,8 +323,8 @@ impl Header {
         Ok(())
     }
 
-    /// Removes all cards of a keyword, in whichever case they have it, so that [`Header::get`] finds it no more; gives how
-    /// many there were.
+    /// Removes all cards of a keyword, in either case, so that [`Header::get`] does not find it any more; returns their
+    /// number.
     ///
     /// ```
     /// use tachyfits_format::Header;
@@ -347,7 +341,7 @@ impl Header {
         self.retain(|card| !card.keyword().eq_ignore_ascii_case(keyword))
     }
 
-    /// Keeps the cards for which `keep` is true; gives how many were removed.
+    /// Keeps the cards for which `keep` returns true; returns the number of removed cards.
     pub fn retain(&mut self, keep: impl FnMut(&Card) -> bool) -> usize {
         let before = self.cards.len();
         self.cards.retain(keep);
@@ -358,8 +352,8 @@ impl Header {
         removed
     }
 
-    /// The header as blocks of 2880 bytes: as it was read if nothing has changed, else its cards,
-    /// END and blanks.
+    /// Formats the header as blocks of 2880 bytes: the original bytes if nothing has changed, otherwise its cards, END
+    /// and blanks.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes: Vec<u8> = Vec::new();
@@ -370,7 +364,7 @@ impl Header {
             Some(tail) => bytes.extend(tail),
             None => bytes.extend(b"END"),
         }
-        // At most a block more.
+        // At most one more block.
         bytes.resize(bytes.len().next_multiple_of(BLOCK_BYTES), b' ');
         bytes
     }
@@ -382,27 +376,27 @@ impl Header {
         (records.div_ceil(CARDS_PER_BLOCK) * BLOCK_BYTES) as u64
     }
 
-    /// Cards other than the last have changed: what was read after END no longer ends a block.
+    /// Discards the bytes after END, which no longer complete a block, and rebuilds the index.
     fn changed(&mut self) {
         self.tail = None;
         self.index = KeywordIndex::of(&self.cards);
     }
 }
 
-/// The record is END: the word alone in the keyword field. END has no value, so what follows never
-/// makes it a keyword.
+/// Whether a record is END: the word alone in the keyword field. END has no value, so the following bytes never make it
+/// a keyword.
 pub(crate) fn is_end(record: &[u8; CARD_BYTES]) -> bool {
     record.starts_with(b"END") && record[3..8].iter().all(|&byte| scan::is_blank(byte))
 }
 
-/// Reads records into cards and their issues into warnings.
+/// Parses records into cards, and converts their issues to warnings.
 struct Reader {
     context: Context,
     warnings: Warnings,
 }
 
 impl Reader {
-    /// The cards, and the first of each keyword.
+    /// Parses the cards, and indexes the first of each keyword.
     fn cards(
         &mut self,
         records: &[[u8; CARD_BYTES]],
@@ -443,8 +437,7 @@ impl Reader {
         Ok((cards, index))
     }
 
-    /// A repeated card with the same value is harmless, except where the Standard says "must not"
-    /// (Sect. 4.1.2.3).
+    /// Reports a repeated card. The same value is harmless, except where the Standard says "must not" (Sect. 4.1.2.3).
     fn duplicate(&mut self, at: usize, card: &Card, first: Option<&Card>) {
         let Some(first) = first else { return };
         if is_same_value(card, first) && !card_writer::is_mandatory(card.keyword()) {
@@ -478,8 +471,8 @@ impl Reader {
     }
 }
 
-/// The earlier card that a card repeats. Of record-valued cards, `DP1 = 'NAXES: 2'`, that is one with the same field (WCS
-/// Paper IV, Sect. 3.3): a keyword has as many as it needs. `fields` remembers them by keyword and field.
+/// Returns the earlier card with the same keyword. Record-valued cards, `DP1 = 'NAXES: 2'`, may repeat a keyword (WCS
+/// Paper IV, Sect. 3.3): for these it is the card with the same field. `fields` maps keyword and field to the card.
 fn record_twin(
     card: &Card,
     cards: &[Card],
@@ -495,7 +488,7 @@ fn record_twin(
     (twin < cards.len()).then_some(twin)
 }
 
-/// Field and number of a record: dotted words, a colon, blanks, a number.
+/// Parses field and number of a record: dotted words, a colon, blanks, a number.
 pub(crate) fn record(card: &Card) -> Option<(&str, f64)> {
     let (field, number) = card.value()?.as_text()?.split_once(':')?;
     let word = |word: &str| {
@@ -507,7 +500,7 @@ pub(crate) fn record(card: &Card) -> Option<(&str, f64)> {
     field.split('.').all(word).then_some((field, number))
 }
 
-/// The real part of a number, and its imaginary part if it is complex.
+/// Returns the real part of a number, and the imaginary part if it is complex.
 fn numbers(value: &Value) -> Option<(f64, Option<f64>)> {
     match value {
         Value::ComplexInteger(re, im) => Some((re.as_f64(), Some(im.as_f64()))),
@@ -516,7 +509,7 @@ fn numbers(value: &Value) -> Option<(f64, Option<f64>)> {
     }
 }
 
-/// Values that say the same: numbers however they are written, and records of the same number.
+/// Whether two cards have equal values: numbers in any notation, and records of equal numbers.
 pub(crate) fn is_same_value(card: &Card, other: &Card) -> bool {
     let (Some(a), Some(b)) = (card.value(), other.value()) else { return false };
     match (a, b) {

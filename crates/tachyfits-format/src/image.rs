@@ -1,5 +1,5 @@
-//! How the pixels of an image HDU lie in the file and what they mean: shape, stored type, scaling,
-//! BLANK, unit (Sect. 4.4.2.5, 5.2.5). Pixels are neither read nor decoded here.
+//! Layout and interpretation of the pixels of an image HDU: shape, stored type, scaling, BLANK,
+//! unit (Sect. 4.4.2.5, 5.2.5). Does not read or decode pixels.
 
 use crate::code::Code;
 use crate::error::{FormatError, Place, Warning};
@@ -7,8 +7,7 @@ use crate::hdu::{Hdu, HduKind, StoredType};
 use crate::header::Header;
 use crate::value::Value;
 
-/// The type of a pixel's value once the unsigned and signed-byte conventions are applied (Table
-/// 11).
+/// Type of a pixel value after the unsigned and signed-byte conventions (Table 11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValueType {
     /// 8-bit unsigned.
@@ -29,7 +28,7 @@ pub enum ValueType {
     U64,
     /// 32-bit floating point.
     F32,
-    /// 64-bit floating point, also of everything that is scaled.
+    /// 64-bit floating point; also the type of all scaled values.
     F64,
 }
 
@@ -39,35 +38,34 @@ pub enum ValueType {
 pub struct ImageLayout {
     /// Sizes of the axes in FITS order, NAXIS1 first and fastest; empty when NAXIS = 0.
     pub axes: Vec<u64>,
-    /// The type in the file.
+    /// Type of the stored pixels.
     pub stored: StoredType,
-    /// The type of the values.
+    /// Type of the values.
     pub value: ValueType,
     /// BSCALE.
     pub scale: f64,
     /// BZERO.
     pub zero: f64,
     /// Values are `zero + scale * stored`, in f64; otherwise `stored`, with its sign bit flipped if
-    /// `value` is the other signedness of `stored`.
+    /// `value` and `stored` differ in signedness.
     pub scaled: bool,
-    /// The stored value that means "undefined"; never given for floating-point pixels, where NaN
-    /// does.
+    /// Stored value of undefined pixels; never set for floating-point pixels, which use NaN.
     pub blank: Option<i64>,
-    /// BUNIT, if there is one that is not blank.
+    /// BUNIT, unless absent or blank.
     pub unit: Option<String>,
     /// Byte offset of the first pixel.
     pub data_offset: u64,
-    /// Product of the axes; 0 when there are none or one of them is 0.
+    /// Product of the axes; 0 if there are no axes or one of them is 0.
     pub pixels: u64,
-    /// Whole pixels that the file holds, less than `pixels` if it is cut off.
+    /// Whole pixels in the file, fewer than `pixels` if it is truncated.
     pub pixels_present: u64,
     /// Warnings about tolerated faults.
     pub warnings: Vec<Warning>,
 }
 
 impl ImageLayout {
-    /// Values are integers whose sign bit is to be flipped after the bytes are in native order
-    /// (Sect. 5.2.5).
+    /// Whether the sign bit of values must be flipped after conversion to native byte order (Sect.
+    /// 5.2.5).
     #[must_use]
     pub const fn flips_sign(&self) -> bool {
         use ValueType::{I8, U16, U32, U64};
@@ -76,12 +74,12 @@ impl ImageLayout {
 }
 
 impl Hdu {
-    /// The layout of the pixels. A primary HDU without data has no axes and no pixels.
+    /// Returns the layout of the pixels. A primary HDU without data has no axes and no pixels.
     ///
     /// # Errors
     /// [`Code::NotAnImage`] for tables, random groups and unknown extensions;
-    /// [`Code::ImageGroups`]; [`Code::NumericText`] and the like when BSCALE, BZERO or BLANK are
-    /// not numbers: what the pixels mean is then not known.
+    /// [`Code::ImageGroups`]; [`Code::NumericText`] and similar codes if BSCALE, BZERO or BLANK are
+    /// not numbers: the meaning of the pixels is unknown then.
     pub fn image(&self) -> Result<ImageLayout, FormatError> {
         match self.kind {
             HduKind::Primary => {}
@@ -103,14 +101,14 @@ impl Hdu {
         Ok(layout)
     }
 
-    /// Where the HDU is, for messages.
+    /// Position of the HDU, for messages.
     pub(crate) fn place(&self) -> Place {
         Place { hdu: Some(self.index), offset: Some(self.header_offset), ..Place::default() }
     }
 }
 
-/// The layout of an array with these axes and the header's scaling, at offset 0 and with no pixels
-/// present.
+/// Returns the layout of an array with these axes and the header's scaling, at offset 0 and with no
+/// pixels present.
 pub(crate) fn array_layout(
     header: &Header,
     stored: StoredType,
@@ -134,7 +132,7 @@ pub(crate) fn array_layout(
         None
     });
     let unit = unit.map(str::trim).filter(|unit| !unit.is_empty()).map(str::to_owned);
-    // The walk has checked the product against its limit.
+    // The walk has compared the product with its limit.
     let pixels = if axes.is_empty() || axes.contains(&0) { 0 } else { axes.iter().product() };
     Ok(ImageLayout {
         axes,
@@ -163,9 +161,9 @@ pub(crate) const fn native_type(stored: StoredType) -> ValueType {
     }
 }
 
-/// The type that BZERO = 2^15, 2^31, 2^63 or -128 with BSCALE = 1 stands for (Table 11). An integer
-/// must be exactly that number; a real such as `9.223372036854775808E18` is compared as f64, which
-/// holds these powers of two exactly.
+/// Returns the type declared by BZERO = 2^15, 2^31, 2^63 or -128 with BSCALE = 1 (Table 11). An
+/// integer must equal that number; a real such as `9.223372036854775808E18` is compared as f64,
+/// which represents these powers of two exactly.
 pub(crate) fn converted_type(
     stored: StoredType,
     scale: f64,
@@ -186,8 +184,8 @@ pub(crate) fn converted_type(
     (scale == 1.0 && is_offset).then_some(value)
 }
 
-/// BLANK of integer pixels, as the stored value (Sect. 4.4.2.5). Where it cannot match any pixel it
-/// is ignored.
+/// Returns BLANK of integer pixels as the stored value (Sect. 4.4.2.5); ignores a value that no
+/// pixel can have.
 fn blank(
     header: &Header,
     stored: StoredType,
@@ -215,7 +213,7 @@ fn blank(
     Ok(in_range)
 }
 
-/// The integer that BLANK or TNULLn states; `None` beyond 64 bits.
+/// Returns the integer of BLANK or TNULLn; `None` beyond 64 bits.
 pub(crate) fn stored_integer(
     header: &Header,
     keyword: &str,
@@ -223,7 +221,7 @@ pub(crate) fn stored_integer(
 ) -> Result<Option<i64>, FormatError> {
     match (value.as_whole(), value) {
         (None, Value::Integer(_)) => Ok(None),
-        // "-32768." is written by some programs.
+        // Some programs write "-32768.".
         (Some(whole), _) => Ok(Some(whole)),
         (None, other) => Err(header.wrong_type(keyword, "an integer", other)),
     }

@@ -1,18 +1,18 @@
-//! FITS structure, sans I/O: bytes to cards, headers, HDUs, pixel layouts and back. It never reads
-//! a file: the caller supplies the bytes that [`Walker`] requests, from any source. It does not
-//! decode pixels either.
+//! FITS structure, sans I/O: converts bytes to cards, headers, HDUs, pixel layouts and back. It never reads a file: the
+//! caller supplies the bytes that [`Walker`] requests, from any source. It does not decode uncompressed pixels either.
 //!
-//! - [`Header`] and [`Card`]: what a header says, with its raw bytes kept.
-//! - [`Walker`]: from one HDU to the next, giving an [`Hdu`] for each.
+//! - [`Header`] and [`Card`]: the content of a header, with its raw bytes.
+//! - [`Walker`]: walks from HDU to HDU and returns an [`Hdu`] for each.
 //! - [`ImageLayout`], [`RandomGroups`] and [`TableLayout`]: position and interpretation of the numbers.
-//! - [`TiledLayout`] and [`TileCodec`]: the tiles of compressed images, and what is in them.
-//! - [`verify_header`]: every rule of the Standard that a header can break, as a [`Finding`] each; [`fixed_header`].
-//! - [`LinearAxis`] and [`cutout_header`]: the coordinates of an axis, and those of a part of an
-//!   image; [`reordered_header`], [`rebinned_header`] and [`path_header`] those of other shapes;
-//!   [`result_cards`] those of numbers computed from an image, with some of its axes.
+//! - [`TiledLayout`] and [`TileCodec`]: position and decoding of the tiles of compressed images.
+//! - [`verify_header`]: checks a header against every rule of the Standard, with a [`Finding`] for each fault;
+//!   [`fixed_header`] repairs it.
+//! - [`LinearAxis`] and [`cutout_header`]: the coordinates of an axis and of a part of an image; [`reordered_header`],
+//!   [`rebinned_header`] and [`path_header`] handle other shapes, [`result_cards`] numbers computed from an image that
+//!   have some of its axes.
 //!
-//! Files are hostile: sizes are computed in 128 bits and checked against [`Limits`] before anything
-//! is allocated. Section numbers are those of the FITS Standard 4.0.
+//! Files are untrusted: sizes are computed in 128 bits and compared with [`Limits`] before any allocation. Section
+//! numbers refer to the FITS Standard 4.0.
 #![forbid(unsafe_code)]
 
 #[macro_use]

@@ -1,4 +1,4 @@
-//! How much a file may ask for, and how strictly it is read. Checked before anything is allocated.
+//! Limits on sizes in a file, checked before any allocation, and the strictness of parsing.
 
 /// Bytes in a FITS block (Standard 4.0, Sect. 3.1).
 pub const BLOCK_BYTES: usize = 2880;
@@ -18,7 +18,7 @@ options! {
         pub max_hdus: usize,
         /// Axes of one array; the Standard allows 999 (Sect. 4.4.1.1).
         pub max_naxis: usize,
-        /// Declared bytes of the data of one HDU: 2^60, so that offsets always fit in 63 bits.
+        /// Declared data bytes of one HDU: 2^60, so that offsets always fit in 63 bits.
         pub max_data_bytes: u64,
     }
 }
@@ -35,7 +35,7 @@ impl Default for Limits {
 }
 
 options! {
-    /// How a file is read.
+    /// Options for reading a file.
     ///
     /// ```
     /// use tachyfits_format::ReadOptions;
@@ -52,7 +52,7 @@ options! {
     }
 }
 
-/// `bytes` rounded up to whole blocks.
+/// Rounds `bytes` up to whole blocks.
 ///
 /// ```
 /// assert_eq!(tachyfits_format::padded(1), 2880);

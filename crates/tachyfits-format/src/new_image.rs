@@ -1,4 +1,4 @@
-//! The header of an image that is about to be written: what its pixels are, and the cards that it takes over.
+//! The header of a new image: a description of its pixels, and the cards copied from another header.
 
 use crate::card::Card;
 use crate::error::FormatError;
@@ -12,25 +12,25 @@ use crate::value::{Integer, Real, Value};
 pub struct NewImage {
     /// Sizes of the axes in FITS order, NAXIS1 first.
     pub axes: Vec<u64>,
-    /// The type in the file.
+    /// Type of the stored pixels.
     pub stored: StoredType,
-    /// BSCALE and BZERO, where pixels do not stand for themselves; also the BZERO of the unsigned conventions.
+    /// BSCALE and BZERO, unless stored pixels are the values; includes the BZERO of the unsigned conventions.
     pub scaling: Option<(f64, f64)>,
-    /// BLANK; of integers only.
+    /// BLANK; only for integers.
     pub blank: Option<i64>,
-    /// Whether DATASUM and CHECKSUM are kept a place, as for no data; see [`Header::set`].
+    /// Whether to reserve DATASUM and CHECKSUM cards, valid for no data; see [`Header::set`].
     pub checksum: bool,
 }
 
-/// The value of CHECKSUM while the sum is taken (Sect. 4.4.2.7).
+/// Value of CHECKSUM while the sum is computed (Sect. 4.4.2.7).
 pub const NO_CHECKSUM: &str = "0000000000000000";
 
 impl NewImage {
-    /// The header: mandatory cards, scaling, then the cards of `carried` that are not about
-    /// structure or scaling.
+    /// Creates the header: mandatory cards, scaling, then the cards of `carried` that do not describe structure or
+    /// scaling.
     ///
     /// # Errors
-    /// If a value cannot be written on a card: BSCALE or BZERO is not finite.
+    /// Returns an error if a value cannot be written on a card: BSCALE or BZERO is not finite.
     ///
     /// ```
     /// use tachyfits_format::{Header, NewImage, StoredType};
@@ -63,7 +63,7 @@ impl NewImage {
         if let Some(blank) = self.blank.filter(|_| !self.stored.is_float()) {
             cards.push(Card::new("BLANK", blank, "pixel that is undefined")?);
         }
-        // A given header may be that of an extension; the writer knows whether this is one.
+        // `carried` may be the header of an extension; the writer knows whether the new HDU is one.
         let is_taken = |card: &&Card| {
             survives(card, SurvivingPixels::New) || card.keyword().eq_ignore_ascii_case("INHERIT")
         };
@@ -76,10 +76,10 @@ impl NewImage {
     }
 }
 
-/// Keeps DATASUM and CHECKSUM a place in a header, as for no data.
+/// Adds DATASUM and CHECKSUM cards to a header, with values for no data.
 ///
 /// # Errors
-/// If the header has no room for the cards.
+/// Returns an error if the header has no room for the cards.
 ///
 /// ```
 /// use tachyfits_format::{Header, reserve_checksums};
@@ -93,8 +93,8 @@ pub fn reserve_checksums(header: &mut Header) -> Result<(), FormatError> {
     header.set("CHECKSUM", NO_CHECKSUM, "sum of the HDU")
 }
 
-/// A whole number is written as an integer, as other programs write the BZERO of the unsigned conventions: some take a
-/// real number for a scaling.
+/// Converts whole numbers to integers, as other programs write the BZERO of the unsigned conventions: some take a real
+/// number as scaling.
 pub(crate) fn number(keyword: &str, value: f64) -> Result<Value, FormatError> {
     if value.fract() == 0.0 && value.abs() < 1e19 {
         let integer = Integer::parse(&format!("{value:.0}"));
@@ -105,9 +105,9 @@ pub(crate) fn number(keyword: &str, value: f64) -> Result<Value, FormatError> {
 }
 
 impl Hdu {
-    /// The cards that stay true when the pixels get other values on the same grid.
+    /// Returns the cards that remain right if the pixels get other values on the same grid.
     ///
-    /// Cards about structure, scaling, the old file or all of the old pixels are left out.
+    /// Omits cards about structure, scaling, the old file or the set of all old pixels.
     #[must_use]
     pub fn carried_header(&self) -> Header {
         let cards = self.header.cards().iter().filter(|card| survives(card, SurvivingPixels::New));

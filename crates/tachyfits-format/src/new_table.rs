@@ -1,5 +1,5 @@
-//! The header of a new table: its columns, and the cards that it takes over. [`crate::Hdu::table`]
-//! reads back the same columns.
+//! The header of a new table: its columns, and the cards copied from another header. [`crate::Hdu::table`] restores the
+//! same columns.
 
 use crate::card::{Card, numbered};
 use crate::code::Code;
@@ -18,19 +18,19 @@ options! {
     pub struct NewTable {
         /// BINTABLE or TABLE.
         pub kind: TableKind,
-        /// EXTNAME; without one that of the carried cards stays.
+        /// EXTNAME; if `None`, that of the carried cards stays.
         pub name: Option<String>,
-        /// The columns in the order of their numbers.
+        /// Columns in the order of their numbers.
         pub columns: Vec<NewColumn>,
         /// NAXIS2.
         pub rows: u64,
-        /// NAXIS1, where it is more than the columns need.
+        /// NAXIS1, if larger than the columns need.
         pub row_bytes: Option<u64>,
-        /// Bytes between the rows and the heap: THEAP says where the heap is if there are any.
+        /// Bytes between the rows and the heap; THEAP is written if this is not 0.
         pub heap_gap: u64,
         /// Bytes of the heap.
         pub heap_bytes: u64,
-        /// Whether DATASUM and CHECKSUM are kept a place, as for no data; see [`Header::set`].
+        /// Whether to reserve DATASUM and CHECKSUM cards, valid for no data; see [`Header::set`].
         pub checksum: bool,
     }
 }
@@ -39,30 +39,30 @@ options! {
     /// One column of a new table.
     #[derive(Clone, Debug, PartialEq)]
     pub struct NewColumn {
-        /// TTYPEn; none if it is empty.
+        /// TTYPEn; not written if empty.
         pub name: String,
-        /// TFORMn; unsigned integers and signed bytes get the TZEROn of their convention.
+        /// TFORMn; unsigned integers and signed bytes also get the TZEROn of their convention.
         pub field: Field,
-        /// TSCALn and TZEROn of scaled values. Unsigned integers and signed bytes have none here.
+        /// TSCALn and TZEROn of scaled values; `None` for unsigned integers and signed bytes.
         pub scaling: Option<(f64, f64)>,
         /// TNULLn.
         pub null: Option<Null>,
-        /// TDIMn in FITS order; none if empty.
+        /// TDIMn in FITS order; not written if empty.
         pub dimensions: Vec<u64>,
-        /// Separator of the strings of any length in a field of characters; not with dimensions.
+        /// Separator of strings of any length in a field of characters; excludes dimensions.
         pub substrings: Option<Substrings>,
         /// TUNITn.
         pub unit: Option<String>,
         /// TDISPn.
         pub display: Option<String>,
-        /// In an ASCII table: characters of the row before the field (TBCOLn - 1); without it the field
-        /// follows the one before after a blank.
+        /// For an ASCII table, characters of the row before the field (TBCOLn - 1); if `None`, the field follows the
+        /// preceding field after a blank.
         pub start: Option<u64>,
     }
 }
 
 impl NewColumn {
-    /// A column without scaling, null, dimensions, unit and display.
+    /// Creates a column without scaling, null, dimensions, unit and display.
     #[must_use]
     pub fn new(name: &str, field: Field) -> Self {
         NewColumn {
@@ -78,7 +78,7 @@ impl NewColumn {
         }
     }
 
-    /// The same column for a table of this kind.
+    /// Converts a column for a table of this kind.
     #[must_use]
     pub fn of(column: &Column, kind: TableKind) -> Self {
         NewColumn {
@@ -94,7 +94,7 @@ impl NewColumn {
         }
     }
 
-    /// The TZEROn of the conventions for unsigned integers and signed bytes (Table 19).
+    /// TZEROn of the conventions for unsigned integers and signed bytes (Table 19).
     fn convention(&self) -> Option<f64> {
         match self.field {
             Field::Fixed { element, .. } | Field::Variable { element, .. } => element.convention(),
@@ -107,14 +107,14 @@ impl NewColumn {
         self.field.form(&self.dimensions)
     }
 
-    /// The first property that does not fit, as words for "expected" and "found".
+    /// Returns the first invalid property, as words for "expected" and "found".
     fn misfit(&self, kind: TableKind) -> Option<(&'static str, String)> {
         let text = matches!(self.field, Field::Text { .. });
         let form = || self.form();
         if text != (kind == TableKind::Ascii) {
             return Some(("a form of this kind of table", form()));
         }
-        // Text without characters is read, with a warning, so that a table with it can be copied.
+        // Text without characters is accepted, because reading it gives only a warning and such tables can be copied.
         let narrow = matches!(self.field, Field::Text { width: 0, text, .. } if text != TextForm::Characters);
         if matches!(self.field, Field::Variable { repeat: 2.., .. })
             || narrow
@@ -122,7 +122,7 @@ impl NewColumn {
         {
             return Some(("a form of the Standard", form()));
         }
-        // A field that exists may be so narrow: its digits are read without a point.
+        // Existing fields may be narrower: their digits are read without a point.
         if let Field::Text { text, width, decimals } = self.field
             && self.start.is_none()
             && text.has_decimals()
@@ -138,8 +138,8 @@ impl NewColumn {
         if self.substrings.is_some() && !divided {
             return Some(("a field of characters without another separator", form()));
         }
-        // A NUL ends the last string. Others that the convention does not have are read, with a warning, so that a table with
-        // one can be copied.
+        // NUL ends the last string. Other delimiters outside the convention are read with a warning, so that such
+        // tables can be copied.
         if self.substrings.is_some_and(|substrings| substrings.delimiter == 0) {
             return Some(("strings with a separator other than NUL", form()));
         }
@@ -157,7 +157,7 @@ impl NewColumn {
             Field::Text { .. } => 0,
         };
         let size = product(&self.dimensions).filter(|size| *size <= elements);
-        // Readers ignore the size of one string that is not that of the field.
+        // Readers ignore the size of a single string that differs from the field.
         let is_cut = matches!(
             (self.field, &self.dimensions[..]),
             (Field::Fixed { element: Element::Character, repeat, .. }, [size]) if *size < repeat
@@ -184,7 +184,7 @@ impl NewColumn {
         }
     }
 
-    /// The keywords of column `number`, and TBCOLn for a field that begins at `offset`.
+    /// Returns the keywords of column `number`, and TBCOLn for a field that begins at `offset`.
     fn cards(
         &self,
         number: usize,
@@ -225,7 +225,7 @@ impl NewColumn {
     }
 }
 
-/// The carried card, with its comment, if it says the same.
+/// Returns the carried card, with its comment, if keyword and value are equal, otherwise a new card.
 fn kept_or_new(keyword: &str, value: Value, carried: &Header) -> Result<Card, FormatError> {
     let same = carried.position(keyword).map(|at| &carried.cards()[at]);
     match same.filter(|card| card.value() == Some(&value) && card.keyword() == keyword) {
@@ -235,7 +235,7 @@ fn kept_or_new(keyword: &str, value: Value, carried: &Header) -> Result<Card, Fo
 }
 
 impl NewTable {
-    /// A table without rows, name, heap and checksum, whose rows are as short as its columns allow.
+    /// Creates a table without rows, name, heap and checksum, whose rows are as short as its columns permit.
     #[must_use]
     pub fn new(kind: TableKind, columns: Vec<NewColumn>) -> Self {
         let (name, row_bytes) = (None, None);
@@ -243,7 +243,7 @@ impl NewTable {
         NewTable { kind, name, columns, rows, row_bytes, heap_gap, heap_bytes, checksum }
     }
 
-    /// A new table with the same columns and rows.
+    /// Creates a new table with the same columns and rows.
     #[must_use]
     pub fn of(layout: &TableLayout) -> Self {
         let end = layout.data_offset + layout.row_bytes * layout.rows;
@@ -263,10 +263,10 @@ impl NewTable {
         }
     }
 
-    /// Where each field begins in the row, and the bytes of a row.
+    /// Returns the offset of each field in the row, and the bytes of a row.
     ///
     /// # Errors
-    /// [`Code::NewColumn`] if a column is not one that this kind of table can have, or they are too many or too wide.
+    /// [`Code::NewColumn`] if a column is invalid for this kind of table, or the columns are too many or too wide.
     pub fn row(&self) -> Result<(Vec<u64>, u64), FormatError> {
         if self.columns.len() > MOST_COLUMNS {
             let expected = format!("at most {MOST_COLUMNS} columns");
@@ -292,9 +292,9 @@ impl NewTable {
         Ok((offsets, row_bytes))
     }
 
-    /// The header: mandatory cards, columns, then the cards of `carried` that are not about
-    /// structure or columns (as defined in Sect. 7). A carried card of a column with the same value
-    /// as the new one is kept with its comment.
+    /// Creates the header: mandatory cards, columns, then the cards of `carried` that do not describe structure or
+    /// columns (as defined in Sect. 7). A carried card of a column with the same value as the new card is kept with its
+    /// comment.
     ///
     /// # Errors
     /// See [`NewTable::row`]; [`Code::CardText`] if a name or unit is not printable ASCII.
@@ -341,7 +341,7 @@ impl NewTable {
         }
         let named =
             |card: &Card| self.name.is_some() && card.keyword().eq_ignore_ascii_case("EXTNAME");
-        // Cards of compressed tiles belong to rows that are tiles; of other rows they would say that they are.
+        // Cards of compressed tiles are kept only if the rows are tiles; otherwise they would be false.
         let tiles = self.tiles(carried);
         let taken = carried.cards().iter().filter(|card| match is_of_compression(card) {
             true => tiles.is_some() || !claims_tiles(carried),
@@ -361,7 +361,7 @@ impl NewTable {
 }
 
 impl NewTable {
-    /// The content of the tiles that a header claims, if the columns are those of tiles.
+    /// Returns the content of the tiles that a header claims, if the columns are those of tiles.
     fn tiles(&self, carried: &Header) -> Option<TileContent> {
         let is_true = |keyword| carried.get(keyword) == Some(&Value::Logical(true));
         let of_bytes = |column: &NewColumn| {
@@ -400,7 +400,7 @@ fn has_keyword(card: &Card, keywords: &[&str]) -> bool {
     keywords.iter().any(|keyword| keyword.eq_ignore_ascii_case(card.keyword()))
 }
 
-/// The card speaks neither of structure, nor of the columns as Sect. 7 defines them, nor of pixels or the old file.
+/// Whether the card describes neither structure, nor columns as defined in Sect. 7, nor pixels or the old file.
 pub(crate) fn is_of_any_table(card: &Card) -> bool {
     const PLAIN: [&str; 14] = [
         "SIMPLE", "XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "GROUPS", "EXTEND", "TFIELDS",
@@ -417,7 +417,7 @@ pub(crate) fn is_of_any_table(card: &Card) -> bool {
 }
 
 impl Element {
-    /// The TZEROn that says that integers are unsigned, or bytes signed (Table 19).
+    /// TZEROn that declares integers as unsigned, or bytes as signed (Table 19).
     #[must_use]
     pub const fn convention(self) -> Option<f64> {
         use crate::image::ValueType::{I8, U16, U32, U64};

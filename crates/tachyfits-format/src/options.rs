@@ -1,7 +1,7 @@
 //! Options that other crates set field by field.
 
-/// A struct with a setter for each of its fields: `Options::default().threads(2)`. Other crates cannot write a literal of it, so
-/// it can get more fields.
+/// Defines a struct with a setter for each field: `Options::default().threads(2)`. Other crates cannot write a literal
+/// of it, so fields can be added.
 macro_rules! options {
     ($(#[$meta:meta])* pub struct $name:ident $(<$life:lifetime>)? {
         $($(#[$about:meta])* pub $field:ident: $of:ty,)+

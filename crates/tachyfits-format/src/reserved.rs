@@ -1,20 +1,20 @@
-//! The one table of reserved keywords (Appendix C, Table 22, Sect. 9 and 10): pattern, type of the value, and where the
-//! keyword has a meaning. A new keyword is one row.
+//! The table of reserved keywords (Appendix C, Table 22, Sect. 9 and 10): pattern, type of the value, and HDUs in which
+//! the keyword has a meaning. A new keyword needs one row.
 //!
-//! In a pattern the lower-case letters `i j k n m` stand for a number and a final `a` for the letter of an alternative
-//! description of the axes, or nothing.
+//! In a pattern the lower-case letters `i j k n m` represent a number, and a final `a` the optional letter of an
+//! alternate description of the axes.
 
-/// The type that the value must have.
+/// Required type of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeywordType {
     Logical,
     Integer,
-    /// Integers are real numbers too.
+    /// Real number; integers are accepted.
     Real,
     Text,
-    /// Text that is a date.
+    /// Text with a date.
     Date,
-    /// Text that is a unit.
+    /// Text with a unit.
     Unit,
     /// An integer in binary tables, text in ASCII tables.
     Null,
@@ -22,13 +22,13 @@ pub(crate) enum KeywordType {
     Any,
 }
 
-/// Where the keyword belongs.
+/// HDUs in which the keyword has a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Home {
     Anywhere,
-    /// The primary header, and no other.
+    /// Only the primary header.
     Primary,
-    /// Headers of extensions, and no other.
+    /// Only headers of extensions.
     Extension,
     /// Arrays.
     Array,
@@ -38,7 +38,7 @@ pub(crate) enum Home {
     Binary,
 }
 
-/// A row of the table.
+/// One row of the table.
 #[derive(Debug)]
 pub(crate) struct Reserved {
     pub(crate) pattern: &'static str,
@@ -46,15 +46,15 @@ pub(crate) struct Reserved {
     pub(crate) home: Home,
 }
 
-/// A keyword that is in the table.
+/// A keyword that matches a row of the table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Match {
     pub(crate) reserved: &'static Reserved,
-    /// The numbers in it.
+    /// Numbers in the keyword.
     pub(crate) numbers: [Option<u32>; 2],
-    /// The letter of the alternative description; 0 for the primary one.
+    /// Letter of the alternate description; 0 for the primary description.
     pub(crate) alternative: u8,
-    /// A number begins with 0.
+    /// Whether a number begins with 0.
     pub(crate) leading_zero: bool,
 }
 
@@ -105,7 +105,7 @@ reserved! {
     Any Binary: "ZVALi";
 }
 
-/// The row of the table that a keyword belongs to.
+/// Finds the row of the table that matches a keyword.
 pub(crate) fn recognise(keyword: &str) -> Option<Match> {
     if keyword.len() > 8 {
         return None;
@@ -113,12 +113,12 @@ pub(crate) fn recognise(keyword: &str) -> Option<Match> {
     RESERVED.iter().find_map(|reserved| matched(reserved, keyword.as_bytes()))
 }
 
-/// Whether the Standard says what a keyword means.
+/// Whether the Standard defines the keyword.
 pub(crate) fn is_reserved(keyword: &str) -> bool {
     recognise(keyword).is_some()
 }
 
-/// Whether the Standard gives a keyword an integer value.
+/// Whether the Standard defines an integer value for the keyword.
 pub(crate) fn has_integer(keyword: &str) -> bool {
     let value_type = recognise(keyword).map(|row| row.reserved.value_type);
     matches!(value_type, Some(KeywordType::Integer | KeywordType::Null))

@@ -1,23 +1,23 @@
-//! Reads the fields of one 80-byte record: keyword, value indicator, value, comment. Not whole
-//! cards with their CONTINUE records ([`crate::card`]), not headers.
+//! Parses the fields of one 80-byte record: keyword, value indicator, value, comment.
+//! [`crate::card`] combines records of one card.
 //!
-//! Everything that real files do is read to something; what the Standard forbids is noted as an
-//! [`Issue`] for the caller to turn into a warning with a place.
+//! Everything that occurs in real files is accepted; a violation of the Standard is recorded as an
+//! [`Issue`], which the caller converts to a warning with a place.
 
 use crate::code::Code;
 use crate::text_encoding::TextEncoding;
 use crate::value::{Integer, Real, Value, significant};
 
-/// Something that is wrong in a record: the code and what was found.
+/// A fault of a record: its code and the actual content.
 pub(crate) type Issue = (Code, String);
 
-/// Bytes that end or separate fields: the blank, and the control bytes that stand for it in damaged
+/// Whether a byte ends or separates fields: the blank, and control bytes that replace it in damaged
 /// headers.
 pub(crate) const fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | 0 | b'\t' | b'\r' | b'\n')
 }
 
-/// Without blanks at either end.
+/// Removes blanks at both ends.
 pub(crate) fn trim(mut bytes: &[u8]) -> &[u8] {
     while let [first, rest @ ..] = bytes
         && is_blank(*first)
@@ -27,7 +27,7 @@ pub(crate) fn trim(mut bytes: &[u8]) -> &[u8] {
     trim_end(bytes)
 }
 
-/// Without blanks at the end.
+/// Removes blanks at the end.
 pub(crate) fn trim_end(mut bytes: &[u8]) -> &[u8] {
     while let [rest @ .., last] = bytes
         && is_blank(*last)
@@ -37,19 +37,19 @@ pub(crate) fn trim_end(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// Text of a card, each of which has an encoding of its own.
+/// Decodes text of a card; each card has its own encoding.
 pub(crate) fn decode(bytes: &[u8]) -> String {
     TextEncoding::Utf8.decode(bytes).into_owned()
 }
 
-/// The value and comment of a value field (bytes 11 to 80).
+/// Value and comment of a value field (bytes 11 to 80).
 #[derive(Debug)]
 pub(crate) struct CardField {
     pub value: Value,
     pub comment: String,
 }
 
-/// Reads bytes 11 to 80 of a record that has a value indicator.
+/// Parses bytes 11 to 80 of a record that has a value indicator.
 pub(crate) fn value_field(bytes: &[u8], issues: &mut Vec<Issue>) -> CardField {
     let bytes = trim(bytes);
     match bytes.first() {
@@ -67,8 +67,9 @@ pub(crate) fn value_field(bytes: &[u8], issues: &mut Vec<Issue>) -> CardField {
     }
 }
 
-/// The record as the continuation of a string: blanks in bytes 9 and 10, a closed string, at most a
-/// comment after it (Sect. 4.2.1.2, item 5). `None` for everything else, which is then an orphan.
+/// Parses the record as the continuation of a string: blanks in bytes 9 and 10, a closed string,
+/// and at most a comment after it (Sect. 4.2.1.2, item 5). `None` for any other record, which is
+/// then an orphan.
 pub(crate) fn continuation(record: &[u8]) -> Option<(String, String)> {
     let (keyword, rest) = record.split_at_checked(8)?;
     if keyword != b"CONTINUE" || !rest.iter().take(2).all(|&byte| is_blank(byte)) {
@@ -84,8 +85,8 @@ pub(crate) fn continuation(record: &[u8]) -> Option<(String, String)> {
     issues.is_empty().then_some((text, comment))
 }
 
-/// The keyword of a HIERARCH record and where its value field starts: `HIERARCH ESO DET CHIP1 ID =
-/// …` with or without blanks around `=`. `None` when there is no `=` after plain words.
+/// Returns the keyword of a HIERARCH record and the start of its value field: `HIERARCH ESO DET
+/// CHIP1 ID = …` with or without blanks around `=`. `None` if no `=` follows plain words.
 pub(crate) fn hierarch(record: &[u8]) -> Option<(String, usize)> {
     let rest = record.strip_prefix(b"HIERARCH")?;
     if !rest.first().copied().is_some_and(is_blank) {
@@ -93,29 +94,29 @@ pub(crate) fn hierarch(record: &[u8]) -> Option<(String, usize)> {
     }
     let equals = record.iter().position(|&byte| byte == b'=')?;
     let name = &record[8..equals];
-    // A word that begins so is a value or a comment.
+    // A word with this beginning is a value or a comment.
     let begins_value = |pair: &[u8]| is_blank(pair[0]) && matches!(pair[1], b'\'' | b'/' | b'(');
     if name.windows(2).any(begins_value) {
         return None;
     }
     let name = decode(name);
     let words = name.split(|c: char| c.is_ascii() && is_blank(c as u8));
-    // A name that begins with HIERARCH again would be taken for the name without it.
+    // A name that begins with HIERARCH would be confused with the name without it.
     let is_prefix = |word: &&str| word.is_empty() || word.eq_ignore_ascii_case("HIERARCH");
     let words = words.skip_while(is_prefix).filter(|word| !word.is_empty());
     let words: Vec<&str> = words.collect();
     match words[..] {
         [] => None,
-        // One short word would be looked up like an ordinary keyword and could shadow it.
+        // One short word would match an ordinary keyword and could shadow it.
         [word] if word.len() <= 8 => Some((format!("HIERARCH {word}"), equals + 1)),
         _ => Some((words.join(" "), equals + 1)),
     }
 }
 
-/// A string that starts with a quote: its text with doubled quotes undone, trailing blanks kept,
-/// and what follows.
+/// Parses a string that starts with a quote; returns its text, with doubled quotes resolved and
+/// trailing blanks kept, and the rest.
 fn string<'a>(bytes: &'a [u8], issues: &mut Vec<Issue>) -> (String, &'a [u8]) {
-    // Most strings have no quote in them: they are copied once.
+    // Most strings contain no quote and are copied at once.
     let end = bytes[1..].iter().position(|&byte| byte == b'\'');
     if let Some((text, rest)) = end.and_then(|end| bytes[1..].split_at_checked(end))
         && rest.get(1) != Some(&b'\'')
@@ -142,8 +143,8 @@ fn string<'a>(bytes: &'a [u8], issues: &mut Vec<Issue>) -> (String, &'a [u8]) {
     (decode(&text), &[])
 }
 
-/// The comment after a value: what follows the slash. Text without a slash is an issue and taken as
-/// the comment.
+/// Returns the comment after a value: the text after the slash. Text without a slash is an issue
+/// and taken as the comment.
 fn after_value(bytes: &[u8], issues: &mut Vec<Issue>) -> String {
     let bytes = trim(bytes);
     match bytes.split_first() {
@@ -157,12 +158,13 @@ fn after_value(bytes: &[u8], issues: &mut Vec<Issue>) -> String {
     }
 }
 
-/// Text after a number could belong to it, as in `1 000`: then neither interpretation is safe.
+/// Whether text after a number could belong to it, as in `1 000`: neither interpretation is safe
+/// then.
 fn looks_numeric(rest: &[u8]) -> bool {
     matches!(trim(rest).first(), Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b'\''))
 }
 
-/// A logical or a number: a token up to a blank or a slash.
+/// Parses a logical or a number: a token up to a blank or a slash.
 fn token(bytes: &[u8], issues: &mut Vec<Issue>) -> CardField {
     let end = bytes.iter().position(|&byte| is_blank(byte) || byte == b'/').unwrap_or(bytes.len());
     let (token, rest) = bytes.split_at(end);
@@ -179,7 +181,7 @@ fn token(bytes: &[u8], issues: &mut Vec<Issue>) -> CardField {
     }
 }
 
-/// `(re, im)`.
+/// Parses `(re, im)`.
 fn complex(bytes: &[u8], issues: &mut Vec<Issue>) -> CardField {
     let parts = bytes.iter().position(|&byte| byte == b')').and_then(|close| {
         let inside = std::str::from_utf8(&bytes[1..close]).ok()?;
@@ -201,7 +203,7 @@ fn complex(bytes: &[u8], issues: &mut Vec<Issue>) -> CardField {
     CardField { value, comment: after_value(rest, issues) }
 }
 
-/// A number as a real, with the text it has.
+/// Converts a number to a real with the same text.
 fn real(value: Value) -> Option<Real> {
     match value {
         Value::Integer(integer) => Real::parse(integer.text()),
@@ -210,7 +212,7 @@ fn real(value: Value) -> Option<Real> {
     }
 }
 
-/// An integer or a real.
+/// Parses an integer or a real.
 fn number(text: &str, issues: &mut Vec<Issue>) -> Option<Value> {
     if let Some(integer) = Integer::parse(text) {
         return Some(Value::Integer(integer));
@@ -222,7 +224,7 @@ fn number(text: &str, issues: &mut Vec<Issue>) -> Option<Value> {
     Some(Value::Real(real))
 }
 
-/// A value of no FITS type: its text up to a slash, and the comment after that.
+/// Returns a value without FITS type: its text up to a slash, and the comment after that.
 fn invalid(bytes: &[u8], issues: &mut Vec<Issue>) -> CardField {
     let slash = bytes.iter().position(|&byte| byte == b'/').unwrap_or(bytes.len());
     let text = decode(trim(&bytes[..slash]));

@@ -1,5 +1,6 @@
-//! Cards of an image that survive an operation on it: the only list of keywords about structure,
-//! scaling, the file or the HDU. The engine's module of the same name decides about companion HDUs.
+//! Cards of an image that remain right after an operation: the only list of keywords about
+//! structure, scaling, the file or the HDU. The engine's module of the same name handles companion
+//! HDUs.
 
 use crate::card::{Card, numbered};
 use crate::value::Value;
@@ -7,33 +8,33 @@ use crate::value::Value;
 /// Effect of an operation on the pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SurvivingPixels {
-    /// They are copied as they are stored, so that their scaling stays true.
+    /// Copied as stored, so that their scaling remains right.
     Stored {
-        /// Floating-point pixels must not have BLANK (Sect. 4.4.2.5).
+        /// Whether pixels are floating-point numbers, which must not have BLANK (Sect. 4.4.2.5).
         is_float: bool,
     },
-    /// They get other values on the same grid, and a scaling of their own.
+    /// Replaced by other values on the same grid, with new scaling.
     New,
-    /// They become numbers of a result, which is another HDU.
+    /// Replaced by numbers of a result, which is another HDU.
     Result,
 }
 
 /// Subject of a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CardSubject {
-    /// The structure of the HDU, which the writer states.
+    /// Structure of the HDU, which the writer determines.
     Structure,
-    /// How stored pixels become values.
+    /// Conversion of stored pixels to values.
     Scaling,
-    /// The old file, or all of the old pixels.
+    /// The old file, or the set of all old pixels.
     File,
-    /// The HDU among others.
+    /// The place of the HDU among others.
     Hdu,
-    /// Cards that stay true: coordinates, the observation, ...
+    /// Anything else: coordinates, the observation, ...
     Other,
 }
 
-/// Whether a card stays true. Coordinates are another matter: they follow the pixels.
+/// Whether a card remains right. Coordinates are handled separately: they follow the pixels.
 pub(crate) fn survives(card: &Card, pixels: SurvivingPixels) -> bool {
     let keyword = card.keyword().to_ascii_uppercase();
     match subject(&keyword) {
@@ -42,7 +43,7 @@ pub(crate) fn survives(card: &Card, pixels: SurvivingPixels) -> bool {
             matches!(pixels, SurvivingPixels::Stored { is_float } if !(is_float && keyword == "BLANK"))
         }
         CardSubject::Hdu if pixels == SurvivingPixels::Result => false,
-        // Others may follow in a new file.
+        // Other HDUs may follow in a new file.
         CardSubject::Hdu if pixels == SurvivingPixels::New && keyword == "EXTEND" => {
             card.value() != Some(&Value::Logical(false))
         }

@@ -1,5 +1,4 @@
-//! How the columns of a table lie in the file and what their fields mean (Sect. 7). Rows are neither read nor decoded
-//! here.
+//! Layout of a table's columns and meaning of their fields (Sect. 7). Does not read or decode rows.
 
 mod column;
 mod descriptor;
@@ -20,26 +19,26 @@ use crate::error::{FormatError, Warning};
 use crate::hdu::StoredType;
 use crate::image::ValueType;
 
-/// Where the rows, columns and heap of a table are.
+/// Position of the rows, columns and heap of a table.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TableLayout {
     /// BINTABLE or TABLE.
     pub kind: TableKind,
-    /// The columns in the order of their numbers.
+    /// Columns in the order of their numbers.
     pub columns: Vec<Column>,
     /// NAXIS2.
     pub rows: u64,
-    /// Whole rows that the file holds, less than `rows` if it is cut off.
+    /// Whole rows in the file, fewer than `rows` if it is truncated.
     pub rows_present: u64,
-    /// NAXIS1: from one row to the next.
+    /// NAXIS1: bytes from one row to the next.
     pub row_bytes: u64,
     /// Byte offset of the first row in the file.
     pub data_offset: u64,
-    /// The heap of variable-length arrays; empty in an ASCII table, and where the header gives a
-    /// wrong position: see [`TableLayout::heap`].
+    /// Heap of variable-length arrays; empty in an ASCII table, and if the header states an invalid position: see
+    /// [`TableLayout::heap`].
     pub heap: Heap,
-    /// Why the heap cannot be used.
+    /// Reason why the heap cannot be used.
     pub heap_error: Option<FormatError>,
     /// Index of the HDU, for messages.
     pub hdu: usize,
@@ -47,7 +46,7 @@ pub struct TableLayout {
     pub warnings: Vec<Warning>,
 }
 
-/// The two kinds of table.
+/// Kind of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TableKind {
     /// BINTABLE: big-endian numbers (Sect. 7.3).
@@ -56,14 +55,14 @@ pub enum TableKind {
     Ascii,
 }
 
-/// Where the heap is (Sect. 7.3.5).
+/// Position of the heap (Sect. 7.3.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Heap {
-    /// Byte offset of its first byte in the file: `data_offset` + THEAP.
+    /// Byte offset in the file: `data_offset` + THEAP.
     pub offset: u64,
-    /// Its bytes: PCOUNT without the gap before it.
+    /// Length in bytes: PCOUNT without the gap before the heap.
     pub bytes: u64,
-    /// Bytes of it that the file holds.
+    /// Bytes of the heap in the file.
     pub bytes_present: u64,
 }
 
@@ -71,49 +70,48 @@ pub struct Heap {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Column {
-    /// TTYPEn without trailing blanks; `colN` (N from 1) where it is absent or blank.
+    /// TTYPEn without trailing blanks; `colN` (N from 1) if absent or blank.
     pub name: String,
-    /// TTYPEn gave the name.
+    /// Whether the name comes from TTYPEn.
     pub is_named: bool,
-    /// Its name in results: the name, with `_N` appended if another column has the same name in
-    /// either case. The first column with exactly this TTYPEn keeps it.
+    /// Name in results: the name, with `_N` appended if another column has the same name in either case. The first
+    /// column with exactly this TTYPEn keeps it.
     pub key: String,
-    /// TFORMn as the header has it, without blanks around.
+    /// TFORMn as in the header, without surrounding blanks.
     pub form: String,
     /// Byte offset of the field in a row.
     pub offset: u64,
     /// Type of the field.
     pub field: Field,
-    /// TSCALn and TZEROn.
+    /// TSCALn.
     pub scale: f64,
     /// TZEROn.
     pub zero: f64,
-    /// Values are `zero + scale * stored`, in f64 (of a complex number: times TSCALn, TZEROn added to the real part);
-    /// otherwise `stored`, which may have its sign bit flipped: see [`Element::Number`].
+    /// Whether values are `zero + scale * stored`, in f64 (for a complex number TZEROn is added only to the real part);
+    /// otherwise they are `stored`, which may have its sign bit flipped: see [`Element::Number`].
     pub scaled: bool,
     /// TNULLn.
     pub null: Option<Null>,
-    /// TDIMn in FITS order, the first the fastest; empty without. Their product is at most the number of elements, the
-    /// rest of which is undefined (Sect. 7.3.2); one size of characters is that of the field.
+    /// TDIMn in FITS order, the first the fastest; empty if absent. Their product is at most the number of elements;
+    /// the remaining elements are undefined (Sect. 7.3.2). A single size of characters equals the field.
     pub dimensions: Vec<u64>,
-    /// Separator of the strings of any length in a field of characters, where TDIMn does not divide
-    /// it.
+    /// Separator of strings of any length in a field of characters that TDIMn does not divide.
     pub substrings: Option<Substrings>,
-    /// TUNITn, if there is one that is not blank.
+    /// TUNITn, unless absent or blank.
     pub unit: Option<String>,
-    /// TDISPn, if there is one that is not blank.
+    /// TDISPn, unless absent or blank.
     pub display: Option<String>,
 }
 
-/// A field of characters with strings of any length: a delimiter separates them, and a NUL or the
-/// end of the field follows the last one. A field that begins with a NUL is empty. `rA:SSTRw/nnn`
-/// declares it, a registered convention that fitsverify refuses. `TSSTRn = 'SSTRw/nnn'` beside
-/// `rA`, which is written, declares the same and is accepted by all programs.
+/// A field of characters with strings of any length: a delimiter separates them, and a NUL or the end of the field ends
+/// the last one. A field that begins with a NUL is empty. `rA:SSTRw/nnn` declares it, a registered convention that
+/// fitsverify rejects. `TSSTRn = 'SSTRw/nnn'` beside `rA` declares the same and is accepted by all programs; this form
+/// is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Substrings {
-    /// The most characters of one string, as TFORMn claims it: to be taken as advice only.
+    /// Maximum characters of one string, as claimed by TFORMn: not reliable.
     pub most: u64,
-    /// The separator of two strings, never NUL.
+    /// Separator of two strings, never NUL.
     pub delimiter: u8,
 }
 
@@ -122,32 +120,32 @@ pub struct Substrings {
 pub enum Field {
     /// `repeat` elements in the row; 0 is allowed.
     Fixed {
-        /// The elements.
+        /// Type of the elements.
         element: Element,
-        /// How many; of `Element::Bit` bits, of `Element::Character` bytes.
+        /// Number of elements: bits for `Element::Bit`, bytes for `Element::Character`.
         repeat: u64,
-        /// Of characters: the bytes of one string, where the field holds several of one width (`rAw`, or TDIMn); else
-        /// `repeat`. Of others 1.
+        /// For characters, the bytes of one string if the field contains several of one width (`rAw`, or TDIMn),
+        /// otherwise `repeat`. For other elements 1.
         width: u64,
     },
-    /// A descriptor in the row, of an array in the heap.
+    /// A descriptor in the row, which locates an array in the heap.
     Variable {
-        /// The elements of the array.
+        /// Type of the array's elements.
         element: Element,
-        /// A descriptor is two 64-bit integers (`Q`), not 32-bit ones (`P`).
+        /// Whether a descriptor is two 64-bit integers (`Q`) or two 32-bit integers (`P`).
         wide: bool,
         /// Number of descriptors in the row: 1, or 0 for a column without bytes.
         repeat: u64,
-        /// The largest number of elements, as TFORMn claims it: to be taken as advice only.
+        /// Maximum number of elements, as claimed by TFORMn: not reliable.
         most: Option<u64>,
     },
-    /// Text that states a value (ASCII tables).
+    /// A value as text (ASCII tables).
     Text {
-        /// The form of the text.
+        /// Form of the text.
         text: TextForm,
         /// Characters of the field.
         width: u32,
-        /// Digits after the implied decimal point of a number without one (`w.d`).
+        /// Digits after the implied decimal point, for a number without a point (`w.d`).
         decimals: u32,
     },
 }
@@ -167,7 +165,7 @@ pub enum TextForm {
     Double,
 }
 
-/// The elements of a binary table's field (Table 18), conventions for unsigned integers resolved.
+/// Elements of a binary table's field (Table 18), after the conventions for unsigned integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Element {
     /// `L`: T, F, or 0 for null.
@@ -176,7 +174,7 @@ pub enum Element {
     Bit,
     /// `A`
     Character,
-    /// `B`, `I`, `J`, `K`, `E`, `D`: numbers; those of unsigned and signed-byte conventions are stored with the sign bit flipped.
+    /// `B`, `I`, `J`, `K`, `E`, `D`: numbers; for unsigned and signed-byte conventions the stored sign bit is flipped.
     Number(ValueType),
     /// `C`: two 32-bit floats.
     Complex32,
@@ -187,15 +185,15 @@ pub enum Element {
 /// Representation of an undefined element (TNULLn).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Null {
-    /// The stored integer, before the sign bit is flipped or anything scaled.
+    /// Stored integer, before its sign bit is flipped or it is scaled.
     Stored(i64),
-    /// The text of an ASCII field, trailing blanks not counting.
+    /// Text of an ASCII field; trailing blanks are ignored.
     Text(String),
 }
 
 impl TableLayout {
-    /// The same layout with the whole field of each column as its cell: TDIMn and the width of strings may leave out elements
-    /// at its end, which are copied with the others.
+    /// Returns the same layout with the whole field of each column as its cell: TDIMn and the width of strings may
+    /// exclude elements at its end, which are copied with the others.
     #[must_use]
     pub fn with_whole_fields(&self) -> TableLayout {
         let mut whole = self.clone();
@@ -211,8 +209,8 @@ impl TableLayout {
         whole
     }
 
-    /// The index of the column of this name or key, trailing blanks not significant: the first that is spelled so, or else
-    /// the first in letters of either case. A name that TTYPEn gives goes before one made up for a column without.
+    /// Returns the index of the column of this name or key; trailing blanks are ignored. An exact match takes
+    /// precedence over a match in another case, and a name from TTYPEn over a generated one.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<usize> {
         let name = name.trim_end();
@@ -223,19 +221,18 @@ impl TableLayout {
         columns().position(spelled).or_else(|| columns().position(alike))
     }
 
-    /// The heap, for those who read it.
+    /// Returns the heap, for readers of arrays.
     ///
     /// # Errors
-    /// [`crate::Code::HeapPlace`] if THEAP puts it among the rows or after the data, which would
-    /// give other bytes than the arrays; [`crate::Code::NumericText`] and similar codes if THEAP is
-    /// not an integer.
+    /// [`crate::Code::HeapPlace`] if THEAP is among the rows or after the data, which would give wrong arrays;
+    /// [`crate::Code::NumericText`] and similar codes if THEAP is not an integer.
     pub fn heap(&self) -> Result<Heap, FormatError> {
         self.heap_error.clone().map_or(Ok(self.heap), Err)
     }
 }
 
 impl Element {
-    /// Bytes of one element in the file; of bits none, as eight share one: see [`Field::row_bytes`].
+    /// Bytes of one element in the file; 0 for bits, because eight share one byte: see [`Field::row_bytes`].
     #[must_use]
     pub const fn bytes(self) -> u64 {
         match self {
@@ -252,7 +249,7 @@ impl Element {
         }
     }
 
-    /// Bytes of `elements` elements in the file; `None` if they do not fit 64 bits.
+    /// Bytes of `count` elements in the file; `None` beyond 64 bits.
     #[must_use]
     pub const fn total_bytes(self, count: u64) -> Option<u64> {
         match self {
@@ -263,7 +260,7 @@ impl Element {
 }
 
 impl Field {
-    /// Bytes of the field in a row. A layout has only fields whose bytes fit 64 bits.
+    /// Bytes of the field in a row. A layout contains only fields whose bytes fit 64 bits.
     #[must_use]
     pub const fn row_bytes(self) -> u64 {
         match self {
@@ -278,7 +275,7 @@ impl Field {
         }
     }
 
-    /// It holds numbers, which can be scaled.
+    /// Whether it contains numbers, which can be scaled.
     #[must_use]
     pub const fn is_number(self) -> bool {
         match self {
@@ -289,7 +286,7 @@ impl Field {
         }
     }
 
-    /// The type in the file of numbers that are not complex, in a binary table.
+    /// Stored type of numbers that are not complex, in a binary table.
     #[must_use]
     pub const fn stored(self) -> Option<StoredType> {
         match self {

@@ -1,20 +1,20 @@
-//! Text outside ASCII, of headers and of tables: the one place that decides what its bytes mean.
+//! Encoding of text outside ASCII, for headers and tables.
 
 use std::borrow::Cow;
 
-/// The encoding of bytes outside ASCII, which the Standard does not have (Sect. 3.2).
+/// Encoding of bytes outside ASCII, which the Standard does not define (Sect. 3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TextEncoding {
-    /// UTF-8. A text that is not valid is taken as Latin-1.
+    /// UTF-8; invalid text is decoded as Latin-1.
     #[default]
     Utf8,
-    /// A character of ISO 8859-1 for each byte, as programs wrote before UTF-8.
+    /// ISO 8859-1, one character per byte, as programs wrote before UTF-8.
     Latin1,
 }
 
 impl TextEncoding {
-    /// The encoding of texts that were written by one program: UTF-8 if all of them are valid, because other text hardly
-    /// ever is.
+    /// Detects the encoding of texts from one program: UTF-8 if all of them are valid UTF-8, because text in other
+    /// encodings hardly ever is.
     ///
     /// ```
     /// use tachyfits_format::TextEncoding;
@@ -29,7 +29,7 @@ impl TextEncoding {
         }
     }
 
-    /// The text of some bytes.
+    /// Decodes bytes as text.
     ///
     /// ```
     /// use tachyfits_format::TextEncoding;

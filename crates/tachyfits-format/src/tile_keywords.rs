@@ -1,12 +1,12 @@
-//! Keywords of compressed HDUs (Sect. 10.1 and 10.3): the only list of the cards that a compressed HDU has beside those of
-//! the image or table in its tiles. Headers that are copied from compressed HDUs have such cards: they follow the
-//! form in which an HDU is written.
+//! Keywords of compressed HDUs (Sect. 10.1 and 10.3): the only list of the cards that a compressed HDU has in addition
+//! to the cards of the image or table in its tiles. Headers copied from compressed HDUs contain them, but only the form
+//! in which an HDU is written determines them.
 
 use crate::card::{Card, numbered};
 use crate::header::Header;
 use crate::value::Value;
 
-/// Keywords of an image or a table, and the keywords that keep them in the compressed HDU.
+/// Keywords of an image or a table, and the keywords that preserve them in the compressed HDU.
 pub(crate) const KEPT: [(&str, &str); 11] = [
     ("SIMPLE", "ZSIMPLE"),
     ("XTENSION", "ZTENSION"),
@@ -18,16 +18,16 @@ pub(crate) const KEPT: [(&str, &str); 11] = [
     ("GCOUNT", "ZGCOUNT"),
     ("CHECKSUM", "ZHECKSUM"),
     ("DATASUM", "ZDATASUM"),
-    // Of tables.
+    // Keywords of tables.
     ("THEAP", "ZTHEAP"),
 ];
 
-/// Other keywords of compressed images, and those with a number.
+/// Other keywords of compressed images, without and with a number.
 const OF_IMAGES: [&str; 8] =
     ["ZIMAGE", "ZCMPTYPE", "ZQUANTIZ", "ZDITHER0", "ZBLANK", "ZSCALE", "ZZERO", "ZMASKCMP"];
 const NUMBERED_OF_IMAGES: [&str; 4] = ["ZNAXIS", "ZTILE", "ZNAME", "ZVAL"];
 
-/// Other keywords of compressed tables, and those with a number.
+/// Other keywords of compressed tables, without and with a number.
 const OF_TABLES: [&str; 2] = ["ZTABLE", "ZTILELEN"];
 const NUMBERED_OF_TABLES: [&str; 3] = ["ZNAXIS", "ZFORM", "ZCTYP"];
 
@@ -39,7 +39,7 @@ pub(crate) enum TileContent {
 }
 
 impl TileContent {
-    /// Whether a keyword, in upper case, is one of HDUs with this content in tiles.
+    /// Whether a keyword, in upper case, belongs to HDUs with this content in tiles.
     pub(crate) fn has(self, keyword: &str) -> bool {
         let (root, number) = numbered(keyword);
         let (plain, indexed) = match self {
@@ -52,13 +52,13 @@ impl TileContent {
     }
 }
 
-/// Whether a card says how an image or a table is compressed.
+/// Whether a card describes the compression of an image or a table.
 pub(crate) fn is_of_compression(card: &Card) -> bool {
     let keyword = card.keyword().to_ascii_uppercase();
     [TileContent::Image, TileContent::Table].iter().any(|content| content.has(&keyword))
 }
 
-/// Whether a header says that its HDU is compressed.
+/// Whether a header claims that its HDU is compressed.
 pub(crate) fn claims_tiles(header: &Header) -> bool {
     let is_true = |keyword| header.get(keyword) == Some(&Value::Logical(true));
     is_true("ZIMAGE") || is_true("ZTABLE")

@@ -1,5 +1,5 @@
-//! Compressed HDUs (Sect. 10): where the tiles of an image lie in its table, and what their numbers mean. Not the streams
-//! of tiles, which are [`crate::codec`].
+//! Compressed HDUs (Sect. 10): position of the tiles of an image in its table, and interpretation of their numbers.
+//! [`crate::codec`] decodes their streams.
 
 mod choice;
 mod compressed_table;

@@ -1,9 +1,8 @@
-//! Values of keywords as the Standard types them (Sect. 4.2), each number with its exact text. Not
-//! the layout of a card, which is [`crate::card`].
+//! Values of keywords with the types of the Standard (Sect. 4.2), each number with its exact text. The layout of a card
+//! is in [`crate::card`].
 //!
-//! The Standard limits neither the range of integers nor the digits of reals, so a number is its
-//! text; the accessors say what it is rounded to. That keeps `-0.0`, 30-digit integers and
-//! `9.223372036854775808E18` as written.
+//! The Standard limits neither the range of integers nor the digits of reals, so a number is stored as text; the
+//! accessors document their rounding. This preserves `-0.0`, 30-digit integers and `9.223372036854775808E18`.
 
 use std::fmt;
 
@@ -20,18 +19,18 @@ pub enum Value {
     ComplexInteger(Integer, Integer),
     /// `(1.5, -2.0)`.
     Complex(Real, Real),
-    /// A string without its quotes: `''` is "" (null string), `'  '` is " " (empty string), other
-    /// trailing blanks are not significant and removed (Sect. 4.2.1.1). Bytes outside ASCII are
-    /// read as UTF-8 if they are, else as Latin-1.
+    /// A string without its quotes: `''` is "" (null string), `'  '` is " " (empty string); other trailing blanks are
+    /// not significant and removed (Sect. 4.2.1.1). Bytes outside ASCII are decoded as UTF-8 if valid, otherwise as
+    /// Latin-1.
     Text(String),
-    /// The value field is blank.
+    /// A blank value field.
     Undefined,
-    /// The text of a value field without a FITS type; reading it gave a warning.
+    /// Text of a value field that has no FITS type; parsing it gave a warning.
     Invalid(String),
 }
 
 impl Value {
-    /// The name of the type in words, for messages.
+    /// Name of the type, for messages.
     #[must_use]
     pub const fn type_name(&self) -> &'static str {
         match self {
@@ -46,7 +45,7 @@ impl Value {
         }
     }
 
-    /// The number as the nearest f64: of integers and reals only.
+    /// Returns an integer or real as the nearest f64.
     #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
         match self {
@@ -56,7 +55,7 @@ impl Value {
         }
     }
 
-    /// The integer, if it is one and fits.
+    /// Returns an integer that fits in 64 bits.
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
         match self {
@@ -65,7 +64,7 @@ impl Value {
         }
     }
 
-    /// The integer, if it is one, or a real number without a fraction, and fits. All such real numbers of 53 bits are exact.
+    /// Returns an integer, or a real number without a fraction, if it fits. All real integers of 53 bits are exact.
     #[must_use]
     pub fn as_whole(&self) -> Option<i64> {
         let whole = |value: &f64| value.fract() == 0.0 && value.abs() < 9e15;
@@ -75,7 +74,7 @@ impl Value {
         }
     }
 
-    /// The string, if it is one.
+    /// Returns the string of a text value.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -84,7 +83,7 @@ impl Value {
         }
     }
 
-    /// The logical, if it is one.
+    /// Returns the boolean of a logical value.
     #[must_use]
     pub const fn as_logical(&self) -> Option<bool> {
         match self {
@@ -94,7 +93,7 @@ impl Value {
     }
 }
 
-/// Strings in their quotes, numbers as written, nothing for an undefined value.
+/// Writes strings in quotes, numbers as written, and nothing for an undefined value.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -110,7 +109,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// An integer of any length with the text it was written as.
+/// An integer of any length, with its original text.
 ///
 /// ```
 /// use tachyfits_format::Integer;
@@ -123,7 +122,7 @@ impl fmt::Display for Value {
 pub struct Integer(String);
 
 impl Integer {
-    /// Reads `+12`, `-7`, `00012`: an optional sign and digits (Sect. 4.2.3), nothing else.
+    /// Parses `+12`, `-7`, `00012`: an optional sign and digits (Sect. 4.2.3), nothing else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -131,32 +130,32 @@ impl Integer {
         all_digits.then(|| Integer(text.to_owned()))
     }
 
-    /// The text as written.
+    /// Original text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.0
     }
 
-    /// The number, if it fits.
+    /// Returns the number if it fits.
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
         self.0.parse().ok()
     }
 
-    /// The number, if it fits.
+    /// Returns the number if it fits.
     #[must_use]
     pub fn as_i128(&self) -> Option<i128> {
         self.0.parse().ok()
     }
 
-    /// The nearest f64, infinite beyond its range.
+    /// Returns the nearest f64, infinite beyond its range.
     #[must_use]
     pub fn as_f64(&self) -> f64 {
         self.0.parse().expect("signed digits are a number")
     }
 }
 
-/// A real number with the text it was written as, and the nearest f64.
+/// A real number, with its original text and the nearest f64.
 ///
 /// ```
 /// use tachyfits_format::Real;
@@ -170,8 +169,8 @@ pub struct Real {
 }
 
 impl Real {
-    /// Reads a decimal number with or without a point, and an exponent after E or D of either case
-    /// (Sect. 4.2.4).
+    /// Parses a decimal number with or without a point, and an optional exponent after E or D in either case (Sect.
+    /// 4.2.4).
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -192,8 +191,8 @@ impl Real {
         Some(Real { text: text.to_owned(), value })
     }
 
-    /// The shortest text that reads back as `value`; `None` for NaN and infinities, which FITS
-    /// cannot write.
+    /// Formats `value` as the shortest text that parses back to it; `None` for NaN and infinities, which FITS cannot
+    /// represent.
     ///
     /// ```
     /// use tachyfits_format::Real;
@@ -213,13 +212,13 @@ impl Real {
         Some(Real { text, value })
     }
 
-    /// The text as written.
+    /// Original text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The nearest f64, infinite beyond its range.
+    /// Returns the nearest f64, infinite beyond its range.
     #[must_use]
     pub fn as_f64(&self) -> f64 {
         self.value
@@ -262,9 +261,8 @@ macro_rules! from_integers {
 }
 from_integers!(i32 i64 i128 u32 u64 usize);
 
-/// A string without the trailing blanks that are not significant: the null string stays null, and
-/// of blanks alone one remains (Sect. 4.2.1.1). NULs at the end count as blanks: C programs leave
-/// them there.
+/// Removes the trailing blanks that are not significant: the null string stays null, and a string of blanks becomes one
+/// blank (Sect. 4.2.1.1). Trailing NULs count as blanks: C programs write them.
 pub(crate) fn significant(text: &str) -> &str {
     let trimmed = text.trim_end_matches([' ', '\0']);
     match (trimmed.is_empty(), text.starts_with(' ')) {

@@ -1,8 +1,8 @@
-//! Everything that a machine can check of a header against the Standard, each finding with its place and what to do. Not
-//! the data, of which only the engine has the bytes; their findings are of the same kind ([`Finding`], [`Rule`]).
+//! Every check of a header against the Standard; each finding has its place and advice. The engine checks the data,
+//! whose bytes only it has, with findings of the same type ([`Finding`], [`Rule`]).
 //!
-//! Problems noticed while reading ([`crate::Code`]) are findings as well; [`Rule`] has the rules that
-//! reading does not need. Checking continues after a finding.
+//! Problems detected during parsing ([`crate::Code`]) are findings as well; [`Rule`] contains the rules that parsing
+//! does not need. Checking continues after a finding.
 
 mod card_rules;
 mod column_rules;
@@ -67,8 +67,8 @@ const CHECKS: &[Check] = &[
     wcs_rules::alternates,
 ];
 
-/// Everything that is wrong with a header: what the walk noticed while it read it, and what the rules find. `hdu` is what
-/// the walk made of it, where it could.
+/// Returns all faults of a header: warnings of the walk, and findings of the rules. `hdu` is the result of the walk, if
+/// it succeeded.
 ///
 /// ```
 /// use tachyfits_format::{Context, Header, Severity, verify_header};
@@ -103,7 +103,7 @@ pub fn verify_header(header: &Header, hdu: Option<&Hdu>, warnings: &[Warning]) -
     findings
 }
 
-/// Faults in the layout of the data.
+/// Returns faults in the layout of the data.
 fn layout_findings(hdu: &Hdu) -> Vec<Problem> {
     let problems = |warnings: Vec<Warning>| -> Vec<Problem> {
         warnings.iter().map(|warning| warning.problem().clone()).collect()
@@ -129,7 +129,7 @@ fn layout_findings(hdu: &Hdu) -> Vec<Problem> {
     }
 }
 
-/// Codes that say the same of a card: what the reader noticed and what a rule found.
+/// Maps codes with the same meaning for a card, one of the reader and one of a rule, to a common subject.
 fn subject_of(code: &'static str) -> &'static str {
     match code {
         "keyword-type" | "numeric-text" | "reserved-type" | "whole-real" => "type",
@@ -140,11 +140,11 @@ fn subject_of(code: &'static str) -> &'static str {
     }
 }
 
-/// A rule and a reader may have found the same thing at the same card; the reader's words are kept, with the worse of the
-/// two severities.
+/// Merges findings of a rule and of the reader about the same fault of the same card: the reader's text is kept, with
+/// the higher severity.
 fn without_repeats(findings: Vec<Finding>) -> Vec<Finding> {
     let mut seen = HashMap::new();
-    // At most as many as there were.
+    // At most the number of findings.
     let mut kept: Vec<Finding> = Vec::with_capacity(findings.len());
     for finding in findings {
         let place = &finding.place;
@@ -165,8 +165,8 @@ fn without_repeats(findings: Vec<Finding>) -> Vec<Finding> {
     kept
 }
 
-/// Conventions are not the Standard's, for which a HIERARCH card is a comment and VELREF a keyword like any other: what
-/// breaks them is a warning.
+/// Lowers the severity for conventions, which are not part of the Standard: a HIERARCH card is a comment there, and
+/// VELREF an ordinary keyword.
 fn excuse_conventions(subject: &Subject<'_>, findings: &mut [Finding]) {
     for finding in findings.iter_mut().filter(|finding| finding.severity == Severity::Error) {
         let syntax = matches!(

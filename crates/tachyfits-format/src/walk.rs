@@ -1,8 +1,8 @@
-//! The way from one HDU to the next through a file that the caller reads: a machine that asks for
-//! byte ranges and gives HDUs. It holds the bytes of one header at a time and never asks for data.
+//! Sequence of the HDUs of a file that the caller reads: a state machine that requests byte ranges and returns HDUs. It
+//! stores the bytes of one header at a time and never requests data.
 //!
-//! Reads are few: one of four blocks per header, twice as much each time a header goes on. Headers
-//! that follow each other without data come from the bytes already there.
+//! Reads are few: four blocks per header, doubled each time a header continues. Headers that follow each other without
+//! data are parsed from the same bytes.
 
 use crate::code::Code;
 use crate::error::{FormatError, Place, Warning, Warnings, quoted};
@@ -22,7 +22,7 @@ pub enum Step {
     Read {
         /// Byte offset in the file.
         offset: u64,
-        /// How many bytes; all of them lie within the file as it was when the walk began.
+        /// Number of bytes, all within the file as it was when the walk began.
         bytes: usize,
     },
     /// The next HDU.
@@ -70,21 +70,21 @@ pub fn begins_fits(first: &[u8]) -> bool {
 pub struct Walker {
     options: ReadOptions,
     file_bytes: u64,
-    /// Index and offset of the header that is being looked for.
+    /// Index and offset of the next header.
     next: Context,
-    /// The file's bytes from there on.
+    /// Bytes of the file from that offset.
     buffer: Vec<u8>,
-    /// Bytes of the buffer in which there is no END.
+    /// Number of leading bytes of the buffer without END.
     scanned: usize,
     wanted: usize,
     finished: bool,
-    /// Where the HDU before may end instead: PCOUNT of a compressed table may leave out the gap before its heap.
+    /// Alternative end of the preceding HDU: PCOUNT of a compressed table may omit the gap before its heap.
     after_gap: Option<u64>,
     warnings: Vec<Warning>,
 }
 
 impl Walker {
-    /// A walk over a file of `file_bytes`.
+    /// Creates a walk over a file of `file_bytes`.
     #[must_use]
     pub fn new(options: ReadOptions, file_bytes: u64) -> Self {
         Walker {
@@ -100,19 +100,18 @@ impl Walker {
         }
     }
 
-    /// A walk from the HDU `hdu`, counted from 0, whose header begins at `offset`: for those who know from elsewhere where it
-    /// is.
+    /// Creates a walk that starts at the HDU `hdu`, counted from 0, whose header begins at `offset`: for callers that
+    /// know its position.
     #[must_use]
     pub fn at(options: ReadOptions, file_bytes: u64, hdu: usize, offset: u64) -> Self {
         Walker { next: Context { hdu, offset }, ..Walker::new(options, file_bytes) }
     }
 
-    /// Goes on as far as the bytes at hand allow.
+    /// Continues as far as the supplied bytes allow.
     ///
     /// # Errors
-    /// When the next HDU cannot be read, or in strict mode for the first thing that would be a
-    /// warning. The HDUs given before stay valid; the walk is over and the next step is
-    /// [`Step::Done`].
+    /// Returns an error if the next HDU cannot be read, or in strict mode for the first warning. HDUs returned before
+    /// stay valid; the walk is over and the next step is [`Step::Done`].
     pub fn step(&mut self) -> Result<Step, FormatError> {
         let result = self.advance();
         if !matches!(result, Ok(Step::Read { .. } | Step::Hdu(_))) {
@@ -122,8 +121,7 @@ impl Walker {
         result
     }
 
-    /// Supplies the bytes of the latest [`Step::Read`]. Fewer bytes than requested mean that the
-    /// file ends there.
+    /// Supplies the bytes of the latest [`Step::Read`]. Fewer bytes than requested mean that the file ends there.
     pub fn supply(&mut self, bytes: &[u8]) {
         let bytes = &bytes[..bytes.len().min(self.wanted)];
         self.buffer.extend_from_slice(bytes);
@@ -175,8 +173,8 @@ impl Walker {
         Ok(Step::Read { offset: self.next.offset + held as u64, bytes: self.wanted })
     }
 
-    /// The buffer begins with an HDU. Bytes after the last HDU may be anything that does not begin
-    /// with XTENSION (Sect. 3.5).
+    /// Whether the buffer begins with an HDU. Bytes after the last HDU may be anything that does not begin with
+    /// XTENSION (Sect. 3.5).
     fn begins_hdu(&mut self, remaining: u64) -> Result<bool, FormatError> {
         let keyword = &self.buffer[..self.buffer.len().min(8)];
         if self.next.hdu > 0 {
@@ -205,7 +203,7 @@ impl Walker {
         ))
     }
 
-    /// Goes to where the HDU before ends if its PCOUNT leaves out a gap, as fpack writes it, and no HDU is here.
+    /// Moves to the end of the preceding HDU if its PCOUNT omits a gap, as fpack writes it, and no HDU begins here.
     fn skips_gap(&mut self) -> Result<bool, FormatError> {
         let Some(end) = self.after_gap.take().filter(|end| *end <= self.file_bytes) else {
             return Ok(false);
@@ -233,7 +231,7 @@ impl Walker {
         Err(FormatError::new(Code::TooManyHdus, self.place(0), expected, "one more"))
     }
 
-    /// The bytes of the header with whole blocks, once END is at hand.
+    /// Returns the bytes of the header in whole blocks, once END is in the buffer.
     fn find_end(&mut self) -> Option<usize> {
         let (records, _) = self.buffer[self.scanned..].as_chunks::<CARD_BYTES>();
         match records.iter().position(is_end) {
@@ -249,7 +247,7 @@ impl Walker {
     }
 
     fn hdu(&mut self, header_bytes: usize) -> Result<Hdu, FormatError> {
-        // Reads are whole blocks except at the end of the file, where a header may lack its fill.
+        // Reads are whole blocks except at the end of the file, where the fill of a header may be missing.
         let held = header_bytes.min(self.buffer.len());
         let (header, found) = Header::parse(&self.buffer[..held], self.next)?;
         let mut warnings = Warnings::default();

@@ -1,11 +1,9 @@
-//! The names of world-coordinate keywords (Sect. 8): which axes a keyword belongs to, and what one
-//! description of the coordinates says about its matrix. Not projections, which a reader of world
-//! coordinates evaluates.
+//! Names of world-coordinate keywords (Sect. 8): the axes of a keyword, and the matrix of one description. Projections
+//! are evaluated by readers of world coordinates.
 //!
-//! A description consists of the keywords of one alternate letter; the primary one has no letter.
-//! The matrix from pixels to world units is CDELTi · PCi_j, or CDi_j, or CDELTi with a rotation by
-//! CROTAi (Sect. 8.1 and 8.2). If PC and CD are both present, which the Standard forbids, PC
-//! counts, as in WCSLIB.
+//! A description consists of the keywords of one alternate letter; the primary description has no letter. The matrix
+//! from pixels to world units is CDELTi · PCi_j, or CDi_j, or CDELTi with a rotation by CROTAi (Sect. 8.1 and 8.2). If
+//! both PC and CD are present, which the Standard forbids, PC is used, as in WCSLIB.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
@@ -20,49 +18,49 @@ const OF_ONE_AXIS: [&str; 11] = [
     "CTYPE", "CUNIT", "CRVAL", "CRPIX", "CDELT", "CROTA", "CNAME", "CRDER", "CSYER", "CZPHS",
     "CPERI",
 ];
-/// Keywords of two axes, `PC1_2A`, and before the Standard settled on that `PC001002`.
+/// Keywords of two axes, `PC1_2A`, and in older files `PC001002`.
 const MATRICES: [&str; 2] = ["PC", "CD"];
-/// Keywords of one axis with a number of their own, `PV2_1A`.
+/// Keywords of one axis with an additional number, `PV2_1A`.
 const PARAMETERS: [&str; 2] = ["PV", "PS"];
 
 /// The letter of the primary description: none.
 pub(crate) const PRIMARY: char = ' ';
 
-/// The part of a name after the axis.
+/// Part of a name after the axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum NamePart {
-    /// Nothing.
+    /// Nothing follows the axis.
     None,
-    /// The pixel axis of a matrix element.
+    /// Pixel axis of a matrix element.
     Column(usize),
-    /// The same as `PC001002` writes it.
+    /// Pixel axis of a matrix element in the notation `PC001002`.
     OldColumn(usize),
-    /// The number of a parameter.
+    /// Number of a parameter.
     Parameter(usize),
-    /// The number of a record of IRAF's `WAT1_001`, which also goes on in the next record.
+    /// Number of a record of IRAF's `WAT1_001`, whose text may continue in the next record.
     Record(usize),
 }
 
-/// The name of a keyword of one axis or two.
+/// Name of a keyword of one or two axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct AxisName {
     /// `CTYPE`, `PC`, `PV`, … and IRAF's `LTV`, `LTM` and `WAT`.
     pub root: &'static str,
-    /// The axis, from 1; of a matrix element its row.
+    /// Axis, from 1; for a matrix element its row.
     pub axis: usize,
-    /// The part after the axis.
+    /// Part after the axis.
     pub part: NamePart,
-    /// The letter of an alternate description, [`PRIMARY`] for none.
+    /// Letter of an alternate description; [`PRIMARY`] for none.
     pub letter: char,
 }
 
 impl AxisName {
-    /// `CTYPE3A` and its like.
+    /// Creates names such as `CTYPE3A`.
     pub fn of(root: &'static str, axis: usize, letter: char) -> Self {
         AxisName { root, axis, part: NamePart::None, letter }
     }
 
-    /// Reads the keyword of a card; `None` for one that belongs to no axis.
+    /// Parses the keyword of a card; `None` if it does not belong to an axis.
     pub fn parse(keyword: &str) -> Option<Self> {
         let keyword = keyword.to_ascii_uppercase();
         let one = |root: &&'static str| {
@@ -92,7 +90,7 @@ impl AxisName {
             .or_else(|| record(&keyword))
     }
 
-    /// The name with renumbered axes.
+    /// Returns the name with renumbered axes.
     pub fn renumbered(self, number: impl Fn(usize) -> usize) -> Self {
         let part = match self.part {
             NamePart::Column(column) => NamePart::Column(number(column)),
@@ -102,7 +100,7 @@ impl AxisName {
         AxisName { axis: number(self.axis), part, ..self }
     }
 
-    /// The pixel axis of a matrix element.
+    /// Pixel axis of a matrix element.
     pub fn column(self) -> Option<usize> {
         match self.part {
             NamePart::Column(column) | NamePart::OldColumn(column) => Some(column),
@@ -110,7 +108,7 @@ impl AxisName {
         }
     }
 
-    /// The keyword belongs to IRAF's transformations, not to a description of Sect. 8.
+    /// Whether the keyword belongs to IRAF's transformations, not to a description of Sect. 8.
     pub fn is_iraf(self) -> bool {
         matches!(self.root, "LTV" | "LTM" | "WAT")
     }
@@ -130,7 +128,7 @@ impl fmt::Display for AxisName {
     }
 }
 
-/// Digits at the start, and what follows them.
+/// Splits off the digits at the start.
 fn digits(text: &str) -> Option<(usize, &str)> {
     let end = text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
@@ -138,12 +136,12 @@ fn digits(text: &str) -> Option<(usize, &str)> {
     Some((digits.parse().ok()?, rest))
 }
 
-/// The number of an axis, which has no leading zero (Sect. 4.1.2.1), and what follows it.
+/// Splits off the number of an axis, which has no leading zero (Sect. 4.1.2.1).
 fn number(text: &str) -> Option<(usize, &str)> {
     digits(text).filter(|_| !text.starts_with('0'))
 }
 
-/// The end of a name: nothing, or the letter of an alternate description.
+/// Parses the end of a name: nothing, or the letter of an alternate description.
 fn end(rest: &str) -> Option<char> {
     match rest.as_bytes() {
         [] => Some(PRIMARY),
@@ -167,34 +165,34 @@ fn record(keyword: &str) -> Option<AxisName> {
     (rest.is_empty() && name.to_string() == keyword).then_some(name)
 }
 
-/// The letter of `WCSAXES`, `WCSAXESA`.
+/// Returns the letter of `WCSAXES` or `WCSAXESA`.
 pub(crate) fn wcsaxes_letter(keyword: &str) -> Option<char> {
     end(keyword.to_ascii_uppercase().strip_prefix("WCSAXES")?)
 }
 
-/// Content of one description about its axes.
+/// The cards of one description about its axes.
 #[derive(Debug)]
 pub(crate) struct Description {
     pub letter: char,
-    /// Axes that a keyword names.
+    /// Axes named by keywords.
     pub axes: BTreeSet<usize>,
-    /// WCSAXES, if it is there.
+    /// WCSAXES, if present.
     pub wcsaxes: Option<usize>,
-    /// Elements of the PC matrix, and of the CD matrix: the first card of each.
+    /// Elements of the PC and of the CD matrix, from the first card of each.
     pub pc: Matrix,
     pub cd: Matrix,
 }
 
-/// The elements of a matrix that have a card.
+/// Elements of a matrix that have a card.
 #[derive(Debug, Default)]
 pub(crate) struct Matrix {
     elements: HashMap<(usize, usize), f64>,
-    /// It is written as `PC001002`.
+    /// Whether the notation is `PC001002`.
     pub old: bool,
-    /// Axes in whose row another element than the diagonal is not 0, and the same of columns.
+    /// Axes with a non-zero element beside the diagonal in their row, and in their column.
     rows: HashSet<usize>,
     columns: HashSet<usize>,
-    /// Axes in whose row or column there is an element at all.
+    /// Axes with any element in their row or column.
     touched: HashSet<usize>,
 }
 
@@ -207,22 +205,22 @@ impl Matrix {
         self.elements.get(&(row, column)).copied()
     }
 
-    /// The world axis depends on other pixel axes than its own.
+    /// Whether the world axis depends on pixel axes other than its own.
     pub fn mixes_into(&self, axis: usize) -> bool {
         self.rows.contains(&axis)
     }
 
-    /// The pixel axis changes no other world axis, and its world axis depends on no other.
+    /// Whether pixel axis and world axis depend only on each other.
     pub fn isolates(&self, axis: usize) -> bool {
         !self.rows.contains(&axis) && !self.columns.contains(&axis)
     }
 
-    /// An element in the row or column of the axis has a card.
+    /// Whether an element in the row or column of the axis has a card.
     pub fn touches(&self, axis: usize) -> bool {
         self.touched.contains(&axis)
     }
 
-    /// The name of the diagonal element as the others are written.
+    /// Returns the name of the diagonal element in the notation of the others.
     pub fn diagonal(&self, root: &'static str, axis: usize, letter: char) -> AxisName {
         let part = if self.old { NamePart::OldColumn(axis) } else { NamePart::Column(axis) };
         AxisName { root, axis, part, letter }
@@ -252,7 +250,8 @@ impl Description {
         }
     }
 
-    /// The coordinates of one axis depend on the pixels of the other: through the matrix, or as the two of the sky.
+    /// Whether the coordinates of one axis depend on the pixels of the other: through the matrix, or as the two
+    /// celestial axes.
     pub fn couples(&self, header: &Header, one: usize, other: usize) -> bool {
         let sky = |axis: usize| {
             let keyword = AxisName::of("CTYPE", axis, self.letter).to_string();
@@ -263,7 +262,7 @@ impl Description {
         one != other && (mixes(one, other) || mixes(other, one) || (sky(one) && sky(other)))
     }
 
-    /// The descriptions that a header has, the primary one first.
+    /// Returns the descriptions of a header, the primary one first.
     ///
     /// # Errors
     /// [`crate::Code::KeywordType`] and similar codes for matrix elements that are not numbers.
@@ -287,7 +286,7 @@ impl Description {
         Ok(all)
     }
 
-    /// The primary description; an empty one when the header has none.
+    /// Returns the primary description; empty if the header has none.
     pub fn primary(header: &Header) -> Result<Description, FormatError> {
         let first = Description::all(header)?.into_iter().next();
         let primary = first.filter(|description| description.letter == PRIMARY);
@@ -307,20 +306,21 @@ impl Description {
     }
 }
 
-/// The number of a card; `None` when its value field is empty.
+/// Returns the number of a card; `None` if its value field is empty.
 pub(crate) fn card_number(header: &Header, card: &Card) -> Result<Option<f64>, FormatError> {
     header.number_of(card.keyword(), card.value())
 }
 
-/// The type of coordinate that a CTYPE names (Sect. 8.2): `RA` of `RA---TAN`, `FREQ` of `FREQ-LSR`. It has four characters,
-/// filled by hyphens before the hyphen and the three characters of an algorithm; any other text is a type of its own.
+/// Returns the type of coordinate that a CTYPE names (Sect. 8.2): `RA` of `RA---TAN`, `FREQ` of `FREQ-LSR`. It has four
+/// characters, padded with hyphens, followed by a hyphen and an algorithm of three characters; any other text is
+/// returned whole.
 pub(crate) fn coordinate_type(ctype: &str) -> &str {
     let ctype = ctype.trim();
     let is_code = |code: &str| {
         let (code, rest) = code.split_once('-').unwrap_or((code, ""));
         let is_name =
             |text: &str| text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
-        // Of GIPSY, with the definition of velocity and the frame.
+        // GIPSY types with the velocity definition and the frame.
         let is_gipsy = matches!(code, "OHEL" | "OLSR" | "RHEL" | "RLSR");
         (is_gipsy || code.len() == 3) && is_name(code) && is_name(rest)
     };
@@ -330,7 +330,7 @@ pub(crate) fn coordinate_type(ctype: &str) -> &str {
     }
 }
 
-/// A longitude or latitude (Sect. 8.3; `HPLN` and `HPLT` are those of the Sun).
+/// Whether a type is a longitude or latitude (Sect. 8.3; `HPLN` and `HPLT` are solar).
 pub(crate) fn is_celestial(ctype: &str) -> bool {
     let name = coordinate_type(ctype);
     let letters = |text: &str| text.bytes().all(|byte| byte.is_ascii_uppercase());
@@ -340,7 +340,7 @@ pub(crate) fn is_celestial(ctype: &str) -> bool {
             && (matches!(&name[1..], "LON" | "LAT") || matches!(&name[2..], "LN" | "LT")))
 }
 
-/// A spectral coordinate (Sect. 8.4, Table 25), or an AIPS one.
+/// Whether a type is a spectral coordinate (Sect. 8.4, Table 25), or an AIPS one.
 pub(crate) fn is_spectral(ctype: &str) -> bool {
     const TYPES: [&str; 11] =
         ["FREQ", "ENER", "WAVN", "VRAD", "WAVE", "VOPT", "ZOPT", "AWAV", "VELO", "BETA", "FELO"];

@@ -1,13 +1,13 @@
-//! Bits of a stream, the most significant of each byte first.
+//! Bit streams; the most significant bit of each byte is first.
 
 /// Reads bits. The next bit is the highest of `buffer`. After the end of the stream all bits are 0, and
-/// [`BitReader::overrun`] tells.
+/// [`BitReader::overrun`] returns true.
 #[derive(Clone, Debug)]
 pub(super) struct BitReader<'a> {
     bytes: &'a [u8],
-    /// Bytes that are in the buffer or were; may count bytes after the end.
+    /// Bytes read into the buffer so far; may count bytes after the end.
     at: usize,
-    /// Bits below the `count` highest may be set: they are those of the bytes that follow.
+    /// Bits below the `count` highest may be set: they belong to the following bytes.
     pub(super) buffer: u64,
     pub(super) count: u32,
 }
@@ -17,7 +17,7 @@ impl<'a> BitReader<'a> {
         BitReader { bytes, at, buffer: 0, count: 0 }
     }
 
-    /// Fills the buffer up to 56 bits or more.
+    /// Fills the buffer to at least 56 bits.
     #[inline(always)]
     pub(super) fn refill(&mut self) {
         let next = match self.bytes.get(self.at..).and_then(|rest| rest.first_chunk()) {
@@ -29,7 +29,7 @@ impl<'a> BitReader<'a> {
         self.count |= 56;
     }
 
-    /// The bytes of a stream that has fewer than eight more, and zeros after its end.
+    /// Returns the fewer than eight last bytes of a stream, padded with zeros.
     #[cold]
     fn last_bytes(&self) -> [u8; 8] {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
@@ -38,14 +38,14 @@ impl<'a> BitReader<'a> {
         bytes
     }
 
-    /// Drops bits that are in the buffer, fewer than 64.
+    /// Drops fewer than 64 bits, all of which are in the buffer.
     #[inline(always)]
     pub(super) fn skip(&mut self, bits: u32) {
         self.buffer <<= bits;
         self.count -= bits;
     }
 
-    /// The next 1 to 32 bits.
+    /// Reads the next 1 to 32 bits.
     #[inline(always)]
     pub(super) fn take(&mut self, bits: u32) -> u32 {
         if self.count < bits {
@@ -56,7 +56,7 @@ impl<'a> BitReader<'a> {
         value
     }
 
-    /// The number of 0 bits before the next 1, which is read too; `None` if it is more than `most`.
+    /// Counts the 0 bits before the next 1, and reads that as well; `None` if there are more than `most`.
     #[inline]
     pub(super) fn zeros(&mut self, most: u64) -> Option<u64> {
         let mut zeros = 0u64;
@@ -76,17 +76,17 @@ impl<'a> BitReader<'a> {
         }
     }
 
-    /// The byte with the next bit; the end, if bits were read after it.
+    /// Offset of the byte with the next bit; the end of the stream after an overrun.
     pub(super) fn offset(&self) -> usize {
         ((self.at * 8 - self.count as usize) / 8).min(self.bytes.len())
     }
 
-    /// Bits were read after the end.
+    /// Whether bits were read after the end.
     pub(super) fn overrun(&self) -> bool {
         self.at * 8 - self.count as usize > self.bytes.len() * 8
     }
 
-    /// Goes to the next whole byte, and gives its offset.
+    /// Skips to the next whole byte; returns its offset.
     pub(super) fn align(&mut self) -> usize {
         self.skip(self.count % 8);
         self.offset()
@@ -97,7 +97,7 @@ impl<'a> BitReader<'a> {
 #[derive(Debug)]
 pub(super) struct BitWriter<'a> {
     out: &'a mut Vec<u8>,
-    /// The lowest `count` bits wait, fewer than 32.
+    /// The lowest `count` bits, fewer than 32, are not written yet.
     buffer: u64,
     count: u32,
 }
@@ -107,7 +107,7 @@ impl<'a> BitWriter<'a> {
         BitWriter { out, buffer: 0, count: 0 }
     }
 
-    /// Writes the lowest `bits` bits of `value`, at most 32; higher ones must be 0.
+    /// Writes the lowest `bits` bits of `value`, at most 32; the higher bits must be 0.
     #[inline(always)]
     pub(super) fn put(&mut self, value: u32, bits: u32) {
         self.buffer = self.buffer << bits | u64::from(value);
@@ -118,7 +118,7 @@ impl<'a> BitWriter<'a> {
         }
     }
 
-    /// Writes whole bytes, so that fewer than 8 bits wait.
+    /// Writes whole bytes; fewer than 8 bits remain in the buffer.
     #[inline(always)]
     pub(super) fn put_bytes(&mut self) {
         let first = self.buffer << 1 << (63 - self.count);
@@ -128,8 +128,8 @@ impl<'a> BitWriter<'a> {
         self.count %= 8;
     }
 
-    /// Writes the lowest `bits` bits of `value`, at most 56, without a branch. Fewer than 8 bits may wait before; so it is
-    /// after.
+    /// Writes the lowest `bits` bits of `value`, at most 56, without a branch. Requires, and leaves, fewer than 8 bits
+    /// in the buffer.
     #[inline(always)]
     pub(super) fn put_many(&mut self, value: u64, bits: u32) {
         debug_assert!(self.count < 8 && bits <= 56);
@@ -138,7 +138,7 @@ impl<'a> BitWriter<'a> {
         self.put_bytes();
     }
 
-    /// Writes this many 0 bits.
+    /// Writes `bits` 0 bits.
     #[inline(always)]
     pub(super) fn put_zeros(&mut self, mut bits: u32) {
         while bits > 32 {
@@ -148,7 +148,7 @@ impl<'a> BitWriter<'a> {
         self.put(0, bits);
     }
 
-    /// Writes what is left, filled up with 0 bits to whole bytes.
+    /// Writes the rest of the buffer, padded with 0 bits to whole bytes.
     pub(super) fn finish(self) {
         let bytes = self.count.div_ceil(8);
         let left = (self.buffer << (64 - self.count).min(63)) << u32::from(self.count == 0);

@@ -1,5 +1,5 @@
-//! GZIP_1 and GZIP_2: the big-endian pixels as a gzip stream; GZIP_2 first puts the highest bytes of all pixels together,
-//! then the next ones, because those are alike (Sect. 10.4.2).
+//! GZIP_1 and GZIP_2: the big-endian pixels as a gzip stream. GZIP_2 first groups the highest bytes of all pixels, then
+//! the next bytes, because bytes of the same significance are similar (Sect. 10.4.2).
 
 use super::codec_error::CodecError;
 use super::inflate::MOST_RATIO;
@@ -12,7 +12,7 @@ use crate::error::FormatError;
 /// GZIP_1 or GZIP_2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gzip {
-    /// Bytes of the same significance are together (GZIP_2).
+    /// Whether bytes of the same significance are grouped (GZIP_2).
     pub shuffled: bool,
 }
 
@@ -29,7 +29,7 @@ impl TileCodec for Gzip {
         if self.shuffled { "GZIP_2" } else { "GZIP_1" }
     }
 
-    /// A pixel has at least one byte.
+    /// A pixel takes at least one byte.
     fn most_pixels(&self, stream_bytes: u64) -> u64 {
         stream_bytes.saturating_mul(MOST_RATIO)
     }
@@ -69,10 +69,11 @@ impl TileCodec for Gzip {
     }
 }
 
-/// Puts the bytes of numbers of `width` bytes together again: `bytes` has their first bytes, then their second ones, …
+/// Restores numbers of `width` bytes from their shuffled bytes: first the first byte of each number, then the second of
+/// each, and so on.
 ///
 /// # Panics
-/// If the slices differ in length, or are not whole numbers.
+/// Panics if the slices differ in length, or do not contain whole numbers.
 pub(super) fn unshuffle(bytes: &[u8], width: usize, out: &mut [u8]) {
     assert!(bytes.len() == out.len() && bytes.len().is_multiple_of(width));
     let count = bytes.len() / width;
@@ -111,7 +112,7 @@ fn join<const WIDTH: usize>(planes: [&[u8]; WIDTH], out: &mut [u8]) {
 /// The reverse of [`unshuffle`].
 ///
 /// # Panics
-/// If the slices differ in length, or are not whole numbers.
+/// Panics if the slices differ in length, or do not contain whole numbers.
 pub(super) fn shuffle(bytes: &[u8], width: usize, out: &mut [u8]) {
     assert!(bytes.len() == out.len() && bytes.len().is_multiple_of(width));
     let count = bytes.len() / width;

@@ -1,7 +1,7 @@
 //! HCOMPRESS_1: the H-transform of a tile, its coefficients divided by a scale, and their bit planes as quadtrees
 //! (Sect. 10.4.4).
 //!
-//! CFITSIO computes in 32 bits for pixels of up to 16 bits and in 64 bits for others, and results of large numbers depend
+//! CFITSIO computes in 32 bits for pixels of up to 16 bits and in 64 bits for others; results of large numbers depend
 //! on that.
 
 use super::bits::{BitReader, BitWriter};
@@ -18,24 +18,24 @@ use std::num::Wrapping;
 /// HCOMPRESS_1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hcompress {
-    /// The divisor of coefficients when a tile is encoded; 0 or 1 is lossless. When a tile is decoded, its stream has the divisor.
+    /// Divisor of coefficients for encoding; 0 or 1 is lossless. For decoding, the stream contains the divisor.
     pub scale: i32,
-    /// Smooth lossy tiles when they are decoded.
+    /// Whether decoding smooths lossy tiles.
     pub smooth: bool,
 }
 
-/// The first bytes of a stream.
+/// First bytes of a stream.
 const MAGIC: [u8; 2] = [0xdd, 0x99];
 
-/// Pixels that a stream of any length can have: a tile of one value takes 30 bytes, and those of CFITSIO have few rows.
+/// Maximum pixels of a stream of any length: a tile of one value takes 30 bytes, and tiles of CFITSIO have few rows.
 const ANY_STREAM: u64 = 1 << 24;
 
-/// Bytes before the bit planes: the mark, sizes, scale, sum, numbers of planes.
+/// Bytes before the bit planes: magic number, sizes, scale, sum, numbers of planes.
 const HEADER_BYTES: usize = 2 + 3 * 4 + 8 + 3;
 
 pub(super) fn make(parameters: &CodecParameters<'_>) -> Result<Box<dyn TileCodec>, FormatError> {
     let smooth = parameters.integer("SMOOTH")?.unwrap_or(0) != 0;
-    // fpack writes the request: a divisor, negative, or a part of the noise, which may be a fraction.
+    // fpack writes the requested scale: a divisor, negative, or a fraction of the noise, which may be less than 1.
     let scale = parameters.number("SCALE")?.unwrap_or(0.0).abs().ceil() as i32;
     Ok(Box::new(Hcompress { scale, smooth }))
 }
@@ -56,12 +56,12 @@ impl TileCodec for Hcompress {
         vec![("SCALE", f64::from(self.scale)), ("SMOOTH", f64::from(u8::from(self.smooth)))]
     }
 
-    /// As many pixels for a byte as DEFLATE makes bytes, beyond those that any stream can have.
+    /// Pixels per byte: as many as DEFLATE makes bytes of one, beyond the minimum of any stream.
     fn most_pixels(&self, stream_bytes: u64) -> u64 {
         stream_bytes.saturating_mul(MOST_RATIO).max(ANY_STREAM)
     }
 
-    /// Of a file, 1 may be a part of the noise.
+    /// In a file, 1 may be a fraction of the noise.
     fn is_lossless(&self) -> bool {
         self.scale == 0
     }
@@ -113,7 +113,7 @@ impl TileCodec for Hcompress {
         transform(&mut scratch.wide_planes, extent)?;
         let start = out.len();
         encode(&mut scratch.wide_planes.coefficients, extent, self.scale, out)?;
-        // As long as readers ask for: see `most_pixels`.
+        // Minimum length that readers require: see `most_pixels`.
         let least = start + (extent.size() as u64).div_ceil(MOST_RATIO) as usize;
         if extent.size() as u64 > ANY_STREAM && out.len() < least {
             resize(out, least)?;
@@ -122,12 +122,12 @@ impl TileCodec for Hcompress {
     }
 }
 
-/// Rows and columns of a tile: its two axes that are longer than 1, or fewer.
+/// Returns rows and columns of a tile: its two axes longer than 1, or fewer.
 fn extent(shape: &[u64], pixels: usize) -> Result<Extent, CodecError> {
     let long: Vec<u64> = shape.iter().copied().filter(|&size| size != 1).collect();
     let (columns, rows) = match long[..] {
         [] => (1, 1),
-        // A stream of one row or one column: the tile's second axis tells which.
+        // A stream of one row or one column: the tile's second axis decides which.
         [size] if shape[0] == 1 => (1, size),
         [size] => (size, 1),
         [columns, rows] => (columns, rows),
@@ -171,7 +171,7 @@ impl StreamHeader {
         })
     }
 
-    /// All steps of the inverse stay within 32 bits, so that they may be done in these.
+    /// Whether all steps of the inverse transform fit in 32 bits.
     fn fits_32_bits(&self, smooth: bool) -> bool {
         // Smoothing shifts by up to 6 bits.
         let most = if smooth { 1i128 << 20 } else { 1 << 28 };
@@ -210,14 +210,14 @@ impl Hcompress {
     }
 }
 
-/// One bit for each coefficient that is not 0: whether it is negative. Multiplies by the scale too.
+/// Reads one sign bit for each coefficient that is not 0, and multiplies by the scale.
 fn read_signs<C: Coefficient>(
     stream: &[u8],
     at: usize,
     coefficients: &mut [C],
     scale: i64,
 ) -> Result<(), CodecError> {
-    /// As many bits as a full buffer surely has.
+    /// Number of bits that a full buffer always has.
     const PART: usize = 32;
     let mut bits = BitReader::new(stream, at);
     let scale = C::of(scale.max(1));
@@ -236,7 +236,7 @@ fn read_signs<C: Coefficient>(
     }
 }
 
-/// Stores numbers, the nearest that the pixels can hold: lossy tiles exceed their range.
+/// Stores numbers, clamped to the range of the pixels: lossy tiles exceed it.
 fn clip<C: Coefficient>(values: &[C], pixels: &mut PixelsMut<'_>) {
     macro_rules! clip_to {
         ($out:expr, $type:ty) => {
@@ -287,7 +287,7 @@ fn encode<C: Coefficient>(
         planes[quadrant.planes] = planes[quadrant.planes].max(most);
     }
     out.extend(planes.map(|planes| planes as u8));
-    // A plane has no more bits than its blocks plainly, its form, and one code.
+    // A plane takes at most the bits of its plain blocks, its form, and one code.
     let most = quadrants.map(|quadrant| {
         planes[quadrant.planes] as usize * (4 * quadrant.extent.halved().size() + 16)
     });

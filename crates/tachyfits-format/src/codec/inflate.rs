@@ -1,14 +1,14 @@
-//! gzip streams to bytes and back: one member at a time by libdeflate where that is built in, several members, and
-//! builds without a C compiler, by the decoder that is all Rust.
+//! gzip streams to bytes and back. libdeflate, if built in, processes one member at a time; the pure Rust decoder
+//! handles several members, and builds without a C compiler.
 //!
-//! Sizes are limited before anything is allocated; CRC and size of each member are checked.
+//! Sizes are checked before any allocation; so are CRC and size of each member.
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
 use super::codec_error::CodecError;
 use super::room::{reserve, resize};
 
-/// Decompresses and compresses gzip.
+/// Compresses and decompresses gzip.
 #[derive(Default)]
 pub(super) struct Inflater {
     #[cfg(feature = "libdeflate")]
@@ -26,17 +26,17 @@ impl std::fmt::Debug for Inflater {
 /// A gzip member has at least this header and trailer.
 const SHORTEST: usize = 18;
 
-/// How hard to compress, 1 to 9; CFITSIO uses 1, too.
+/// Compression level, 1 to 9; CFITSIO uses 1 as well.
 const LEVEL: i32 = 1;
 
-/// DEFLATE makes at most this many bytes of one byte.
+/// Maximum bytes that DEFLATE makes of one byte.
 pub(crate) const MOST_RATIO: u64 = 1032;
 
-/// The first bytes of a gzip stream.
+/// First bytes of a gzip stream.
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 impl Inflater {
-    /// Appends what the stream holds to `out`, which must be empty; at most `most` bytes.
+    /// Appends the inflated stream to `out`, which must be empty; at most `most` bytes.
     pub(super) fn inflate(
         &mut self,
         stream: &[u8],
@@ -55,7 +55,7 @@ impl Inflater {
         inflate_members(stream, most, out)
     }
 
-    /// Inflates a stream of one member; false if it is not one, or is damaged.
+    /// Inflates a stream of one member; returns false for any other or damaged stream.
     #[cfg(feature = "libdeflate")]
     fn inflate_member(
         &mut self,
@@ -65,14 +65,14 @@ impl Inflater {
     ) -> Result<bool, CodecError> {
         let Some(&stated) = stream.last_chunk::<4>() else { return Ok(false) };
         let stated = u32::from_le_bytes(stated) as usize;
-        // More than DEFLATE can make is a lie that need not be allocated.
+        // A size beyond DEFLATE's ratio is false and must not be allocated.
         let is_lie = stated as u64 / MOST_RATIO > stream.len() as u64;
         if stated > most || is_lie || may_have_more_members(stream) {
             return Ok(false);
         }
         resize(out, stated)?;
         let fast = self.fast.get_or_insert_with(libdeflater::Decompressor::new);
-        // It stops at the end of the member, which is that of the stream only if it has this trailer.
+        // The decoder stops at the end of the member, which ends the stream only if this trailer follows.
         let sum = &stream[stream.len() - 8..stream.len() - 4];
         Ok(fast.gzip_decompress(stream, out) == Ok(stated)
             && libdeflater::crc32(out).to_le_bytes() == sum)
@@ -116,17 +116,17 @@ impl Inflater {
     }
 }
 
-/// The bytes that begin a member are somewhere else than at the start, by chance or because one is there.
+/// Whether a member may begin after the start: its first bytes occur again, perhaps by chance.
 #[cfg(feature = "libdeflate")]
 fn may_have_more_members(stream: &[u8]) -> bool {
     let (first, second, third) = (&stream[1..], &stream[2..], &stream[3..]);
     let starts = first.iter().zip(second).zip(third);
-    // All of them, because a loop without an exit is vector code.
+    // A loop without an exit compiles to vector code, so this searches the whole stream.
     starts
         .fold(false, |found, ((&a, &b), &c)| found | ((a == MAGIC[0]) & (b == MAGIC[1]) & (c == 8)))
 }
 
-/// Inflates one member after the other. Bytes after the last that do not begin another are ignored, as CFITSIO does.
+/// Inflates one member after another. Bytes after the last member that do not begin another are ignored, as in CFITSIO.
 fn inflate_members(stream: &[u8], most: usize, out: &mut Vec<u8>) -> Result<(), CodecError> {
     let mut at = 0;
     while stream[at..].starts_with(&MAGIC) {
@@ -147,7 +147,7 @@ fn inflate_members(stream: &[u8], most: usize, out: &mut Vec<u8>) -> Result<(), 
     Ok(())
 }
 
-/// Inflates the DEFLATE stream at `body`; gives where it ends.
+/// Inflates the DEFLATE stream at `body`; returns the offset of its end.
 fn inflate_body(
     stream: &[u8],
     body: usize,
@@ -157,7 +157,7 @@ fn inflate_body(
     const STEP: usize = 1 << 16;
     let mut state = Decompress::new(false);
     loop {
-        // One byte more than allowed, to see whether there is one.
+        // One byte more than allowed, to detect excess.
         let room = (most + 1 - out.len()).min(out.len().max(STEP));
         reserve(out, room)?;
         let before = (state.total_in(), out.len());
@@ -179,9 +179,9 @@ fn inflate_body(
     }
 }
 
-/// The end of the header of the member at `at`; `None` if it is not one of DEFLATE, or not complete.
+/// Returns the end of the member header at `at`; `None` if it is incomplete or not DEFLATE.
 fn header_end(stream: &[u8], at: usize) -> Option<usize> {
-    // Bits of the flags.
+    // Flag bits.
     const HEADER_SUM: u8 = 2;
     const EXTRA: u8 = 4;
     const NAME: u8 = 8;

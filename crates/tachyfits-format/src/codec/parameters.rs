@@ -1,4 +1,4 @@
-//! The parameters of a codec in a header, found by name, and the pixels that it is used for.
+//! Codec parameters in a header, by name, and the type of the pixels.
 
 use crate::code::Code;
 use crate::error::{FormatError, quoted};
@@ -6,7 +6,7 @@ use crate::hdu::StoredType;
 use crate::header::Header;
 use crate::value::Value;
 
-/// The parameters of a codec as ZNAMEi and ZVALi of a header give them, and the stored type of the pixels.
+/// Parameters of a codec from ZNAMEi and ZVALi of a header, and the stored type of the pixels.
 #[derive(Clone, Debug)]
 pub struct CodecParameters<'a> {
     header: &'a Header,
@@ -14,17 +14,17 @@ pub struct CodecParameters<'a> {
     named: Vec<(String, String)>,
     /// ZBITPIX, or the type of a column.
     pub stored: StoredType,
-    /// The width of numbers of RICE_1 where BYTEPIX is absent.
+    /// Width of RICE_1 numbers if BYTEPIX is absent.
     pub(super) byte_pix: i64,
-    /// Stored numbers stand for unsigned ones: BZERO is 2^15 or 2^31.
+    /// Whether stored numbers represent unsigned values: BZERO is 2^15 or 2^31.
     pub unsigned: bool,
 }
 
-/// More parameters than any codec has.
+/// Maximum number of parameters, more than any codec has.
 const MOST_PARAMETERS: usize = 99;
 
 impl<'a> CodecParameters<'a> {
-    /// Reads ZNAMEi and ZVALi; a name without a value does not count.
+    /// Reads ZNAMEi and ZVALi; ignores a name without a value.
     ///
     /// # Errors
     /// [`Code::KeywordType`] if a name is not a string.
@@ -37,7 +37,7 @@ impl<'a> CodecParameters<'a> {
         Ok(CodecParameters { header, named, stored, byte_pix: 4, unsigned })
     }
 
-    /// No parameters, for a codec of masks or of a table's columns, whose numbers have the width of their type.
+    /// Returns no parameters, for a codec of masks or of table columns, whose numbers have the width of their type.
     #[must_use]
     pub fn none(header: &'a Header, stored: StoredType) -> Self {
         let byte_pix = stored.bytes() as i64;
@@ -49,7 +49,7 @@ impl<'a> CodecParameters<'a> {
         found.map(|(_, keyword)| keyword.as_str())
     }
 
-    /// The integer of this name.
+    /// Returns the integer of this name.
     ///
     /// # Errors
     /// [`Code::KeywordType`] and the like if it is not an integer.
@@ -57,7 +57,7 @@ impl<'a> CodecParameters<'a> {
         self.keyword(name).map_or(Ok(None), |keyword| self.header.get_i64(keyword))
     }
 
-    /// The number of this name.
+    /// Returns the number of this name.
     ///
     /// # Errors
     /// [`Code::KeywordType`] and the like if it is not a number.
@@ -65,7 +65,7 @@ impl<'a> CodecParameters<'a> {
         self.keyword(name).map_or(Ok(None), |keyword| self.header.get_f64(keyword))
     }
 
-    /// The error about a value that the codec does not take.
+    /// Returns the error of a value that the codec does not support.
     pub(super) fn refused(&self, name: &str, expected: &str) -> FormatError {
         let keyword = self.keyword(name).unwrap_or(name);
         let found =
@@ -74,7 +74,7 @@ impl<'a> CodecParameters<'a> {
         FormatError::new(Code::CodecUnknown, place, expected, found)
     }
 
-    /// The error about a codec that is not known, or that cannot be used for these pixels.
+    /// Returns the error of an unknown codec, or of one that does not support these pixels.
     pub(super) fn unknown(&self, keyword: &str, expected: &str, name: &str) -> FormatError {
         FormatError::new(Code::CodecUnknown, self.header.place(keyword), expected, quoted(name))
     }

@@ -1,6 +1,6 @@
 //! PLIO_1: masks as a list of instructions about runs of pixels, in big-endian 16-bit words (Sect. 10.4.3).
 //!
-//! The list keeps a "high value", 1 at first. Instructions change it, and write runs of it or of zero.
+//! The list has a "high value", initially 1. Instructions change it, and write runs of it or of zero.
 
 use super::codec_error::CodecError;
 use super::parameters::CodecParameters;
@@ -12,28 +12,28 @@ use crate::hdu::StoredType;
 /// PLIO_1: integers from 0 to 2^24 - 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plio {
-    /// The list has the values plus 32768: CFITSIO stores pixels of BITPIX 16 and BZERO 32768 as what they stand for.
+    /// The list contains the values plus 32768: for BITPIX 16 and BZERO 32768 CFITSIO encodes physical values.
     pub unsigned_16: bool,
 }
 
 /// The largest value of a mask.
 const MOST: i32 = (1 << 24) - 1;
 
-/// Words of the header that is written, and its mark.
+/// Number of header words, and the mark.
 const HEADER: usize = 7;
 const MARK: i16 = -100;
 
 /// The highest operand of an instruction.
 const OPERAND: i32 = 0xfff;
 
-/// The list has this number more than the pixels of BZERO 32768.
+/// Added to pixels of BZERO 32768.
 const OFFSET: i32 = 32_768;
 
-/// Pixels that a list of any length can have. Instructions of IRAF and CFITSIO write all pixels, but zeros at the end may
-/// be left out.
+/// Maximum number of pixels for a list of any length. Instructions of IRAF and CFITSIO write all pixels, except that
+/// zeros at the end may be omitted.
 const UNWRITTEN: u64 = 1 << 24;
 
-// The four high bits of an instruction.
+// Operations: the four high bits of an instruction.
 const ZEROS: i32 = 0;
 const SET_HIGH: i32 = 1;
 const RAISE: i32 = 2;
@@ -53,7 +53,7 @@ impl TileCodec for Plio {
         "PLIO_1"
     }
 
-    /// An instruction, of two bytes, writes at most as many as its operand.
+    /// An instruction has two bytes and writes at most as many pixels as its operand.
     fn most_pixels(&self, stream_bytes: u64) -> u64 {
         (stream_bytes / 2).saturating_mul(OPERAND as u64).max(UNWRITTEN)
     }
@@ -99,7 +99,7 @@ impl TileCodec for Plio {
     }
 }
 
-/// Runs the instructions; pixels that none writes are 0.
+/// Executes the instructions; unwritten pixels are 0.
 fn decode(stream: &[u8], offset: i32, out: &mut [i32]) -> Result<(), CodecError> {
     let (words, _) = stream.as_chunks::<2>();
     let word = |at: usize| words.get(at).map(|word| i32::from(i16::from_be_bytes(*word)));
@@ -155,10 +155,10 @@ fn decode(stream: &[u8], offset: i32, out: &mut [i32]) -> Result<(), CodecError>
     Ok(())
 }
 
-/// The first word of the instructions and the one after the last.
+/// Returns the range of the instruction words.
 fn extent(word: &impl Fn(usize) -> Option<i32>) -> Option<(usize, usize)> {
     let second = word(2)?;
-    // The old form has the length of the list in the third word, and three words of header.
+    // The old form has the length of the list in the third word, and a header of three words.
     let (first, length) = match second > 0 {
         true => (3, second),
         false => (word(1)?, word(3)? + (word(4)? << 15)),
@@ -166,7 +166,7 @@ fn extent(word: &impl Fn(usize) -> Option<i32>) -> Option<(usize, usize)> {
     Some((usize::try_from(first).ok()?, usize::try_from(length).ok()?))
 }
 
-/// Appends the list of these values, with the instructions that IRAF chooses.
+/// Appends the list of these values, with the same instructions as IRAF.
 fn encode(values: &[i32], out: &mut Vec<u8>) -> Result<(), CodecError> {
     let start = out.len();
     let mut list = List { out, high: 1, is_short: false };
@@ -205,7 +205,7 @@ fn encode(values: &[i32], out: &mut Vec<u8>) -> Result<(), CodecError> {
 struct List<'a> {
     out: &'a mut Vec<u8>,
     high: i32,
-    /// There was no memory for a word.
+    /// Whether memory for a word was refused.
     is_short: bool,
 }
 
@@ -229,7 +229,7 @@ impl List<'_> {
         }
     }
 
-    /// `zeros` zeros, then `count` times `value`.
+    /// Appends `zeros` zeros, then `count` times `value`.
     fn run(&mut self, zeros: usize, value: i32, mut count: usize) {
         let change = value - self.high;
         self.high = value;
@@ -250,7 +250,7 @@ impl List<'_> {
             }
         }
         if count == 1 && zeros > 0 {
-            // The last zeros and the value in one instruction, where its operand has room for both.
+            // Combines the last zeros and the value in one instruction, if its operand has room for both.
             let last = (zeros - 1) % OPERAND as usize + 1;
             if last < OPERAND as usize {
                 self.zeros(zeros - last);

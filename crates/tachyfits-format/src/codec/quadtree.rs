@@ -1,12 +1,11 @@
-//! The bit planes of HCOMPRESS coefficients: each plane as a quadtree of codes of four bits, or plainly where that is
-//! shorter.
+//! The bit planes of HCOMPRESS coefficients: each plane is a quadtree of four-bit codes, or plain if that is shorter.
 
 use super::bits::{BitReader, BitWriter};
 use super::codec_error::CodecError;
 use super::room::{reserve, resize};
 use super::wavelet::{Coefficient, Extent, Planes};
 
-/// The Huffman codes of the values 0 to 15, and their bits.
+/// Huffman codes of the values 0 to 15, and their lengths in bits.
 const CODES: [(u32, u32); 16] = [
     (0x3e, 6),
     (0x00, 3),
@@ -26,7 +25,7 @@ const CODES: [(u32, u32); 16] = [
     (0x0c, 4),
 ];
 
-/// The value and the bits of the code that six bits begin with.
+/// Value and length of the code at the start of each six-bit prefix.
 const DECODED: [(u8, u8); 64] = {
     let mut table = [(0, 0); 64];
     let mut value = 0;
@@ -43,18 +42,18 @@ const DECODED: [(u8, u8); 64] = {
     table
 };
 
-/// The form of a plane, its first four bits.
+/// Form of a plane, its first four bits.
 const PLAIN: u32 = 0;
 const TREE: u32 = 15;
 
-/// One of the four parts of the coefficients.
+/// One of the four quadrants of the coefficients.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quadrant {
     /// Index of its first coefficient.
     pub(super) start: usize,
     /// Its rows and columns.
     pub(super) extent: Extent,
-    /// Which of the three numbers of planes it has.
+    /// Index among the three numbers of planes.
     pub(super) planes: usize,
 }
 
@@ -83,7 +82,7 @@ fn code(bits: &mut BitReader<'_>) -> u8 {
     value
 }
 
-/// Reads the magnitudes of a quadrant into `planes.coefficients`, whose rows are `stride` apart.
+/// Reads the magnitudes of a quadrant into `planes.coefficients`, whose rows begin `stride` elements apart.
 pub(super) fn read_quadrant<C: Coefficient>(
     bits: &mut BitReader<'_>,
     planes: &mut Planes<C>,
@@ -141,7 +140,7 @@ pub(super) fn read_quadrant<C: Coefficient>(
     Ok(())
 }
 
-/// Reads the codes of a plane, from the one at the root to those of blocks of 2 x 2.
+/// Reads the codes of a plane, from the root to the codes of 2 x 2 blocks.
 fn read_tree(bits: &mut BitReader<'_>, codes: &mut Vec<u8>, next: &mut Vec<u8>, extent: Extent) {
     codes[0] = code(bits);
     for level in (1..extent.levels()).rev() {
@@ -157,7 +156,7 @@ fn read_tree(bits: &mut BitReader<'_>, codes: &mut Vec<u8>, next: &mut Vec<u8>, 
     }
 }
 
-/// Reads a row of codes: of each child that its parent says is not 0. Codes are in the stream from the last to the first.
+/// Reads a row of codes: only children whose bit is set in their parent. The stream has codes from last to first.
 #[inline(always)]
 fn read_children(bits: &mut BitReader<'_>, parents: &[u8], shift: u32, children: &mut [u8]) {
     let (pairs, last) = children.as_chunks_mut::<2>();
@@ -219,11 +218,11 @@ pub(super) fn write_quadrant<C: Coefficient>(
     Ok(())
 }
 
-/// The codes that are not 0, from those of blocks of 2 x 2 to the root.
+/// Collects the codes that are not 0, from those of 2 x 2 blocks to the root.
 fn tree_codes(finest: &[u8], extent: Extent, codes: &mut Vec<u8>) -> Result<(), CodecError> {
     let non_zero =
         |grid: &[u8], codes: &mut Vec<u8>| codes.extend(grid.iter().filter(|&&code| code != 0));
-    // Each level has a quarter of the blocks of the one before, and at least one.
+    // Each level has a quarter of the blocks of the preceding level, and at least one.
     reserve(codes, finest.len() * 3 / 2 + 64)?;
     non_zero(finest, codes);
     let mut grid = Vec::new();

@@ -1,4 +1,4 @@
-//! The one table of codecs. A new one is a file, its fuzz target and a row here.
+//! The table of all codecs. A new codec needs a file, a fuzz target and a row here.
 
 use super::parameters::CodecParameters;
 use super::slab::SlabAlgorithm;
@@ -6,7 +6,7 @@ use super::tile::TileCodec;
 use super::{gzip, hcompress, plio, rice, verbatim};
 use crate::error::FormatError;
 
-/// Makes a codec, or says which parameter it does not take.
+/// Creates a codec, or returns the error of an invalid parameter.
 type Make = fn(&CodecParameters<'_>) -> Result<Box<dyn TileCodec>, FormatError>;
 
 /// Names and abilities of a codec, for every interface.
@@ -18,35 +18,35 @@ type Make = fn(&CodecParameters<'_>) -> Result<Box<dyn TileCodec>, FormatError>;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodecFacts {
-    /// The names that people type, in lower case; the first one is shown.
+    /// Names for users, in lower case; the first is displayed.
     pub words: &'static [&'static str],
-    /// Its names in ZCMPTYPE and ZCTYPn, in upper case; the first one is written.
+    /// Names in ZCMPTYPE and ZCTYPn, in upper case; the first is written.
     pub names: &'static [&'static str],
-    /// Whether it keeps the bits of floats and of integers of 64 bits; the others need integers of up to 32 bits.
+    /// Whether it preserves the bits of floats and of 64-bit integers; other codecs need integers of up to 32 bits.
     pub keeps_bits: bool,
-    /// Whether columns of tables can have it.
+    /// Whether it can compress columns of tables.
     pub of_columns: bool,
-    /// Its purpose, in a few words.
+    /// Purpose, in a few words.
     pub purpose: &'static str,
 }
 
 impl CodecFacts {
-    /// Its value of ZCMPTYPE, as it is written.
+    /// Value of ZCMPTYPE that is written.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.names[0]
     }
 }
 
-/// A codec that is read and written.
+/// A codec for reading and writing.
 struct Codec {
     words: &'static [&'static str],
     names: &'static [&'static str],
     keeps_bits: bool,
     purpose: &'static str,
-    /// Makes it, for images.
+    /// Constructor, for images.
     make: Make,
-    /// The same codec for the columns of tables, if it is for them.
+    /// The codec of table columns, if it supports them.
     of_columns: Option<SlabAlgorithm>,
 }
 
@@ -101,7 +101,7 @@ const CODECS: [Codec; 6] = [
     },
 ];
 
-/// The facts of every codec, in the order in which they are shown.
+/// Facts about every codec, in display order.
 pub fn codecs() -> impl Iterator<Item = CodecFacts> {
     CODECS.iter().map(|codec| CodecFacts {
         words: codec.words,
@@ -112,14 +112,14 @@ pub fn codecs() -> impl Iterator<Item = CodecFacts> {
     })
 }
 
-/// The facts of the codec of this name of the Standard or of this word, in any case.
+/// Finds a codec by a name of the Standard or of users, in any case.
 #[must_use]
 pub fn codec_facts(name: &str) -> Option<CodecFacts> {
     let is_it = |each: &&str| each.eq_ignore_ascii_case(name.trim());
     codecs().find(|codec| codec.names.iter().chain(codec.words).any(is_it))
 }
 
-/// The names of the codecs that satisfy a condition, for an error: "GZIP_2, GZIP_1 or NOCOMPRESS".
+/// Lists the names of the codecs that satisfy a condition, for an error: "GZIP_2, GZIP_1 or NOCOMPRESS".
 #[must_use]
 pub fn codec_names(condition: impl Fn(&CodecFacts) -> bool) -> String {
     let names: Vec<&str> = codecs().filter(condition).map(|codec| codec.name()).collect();
@@ -135,24 +135,24 @@ fn named(name: &str) -> Option<&'static Codec> {
 }
 
 impl SlabAlgorithm {
-    /// The value of ZCTYPn.
+    /// Value of ZCTYPn.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         let is_this = |codec: &&Codec| codec.of_columns == Some(self);
         CODECS.iter().find(is_this).expect("every algorithm has a row").names[0]
     }
 
-    /// The codec of this name.
+    /// Finds the codec of this name.
     #[must_use]
     pub fn of_name(name: &str) -> Option<SlabAlgorithm> {
         named(name)?.of_columns
     }
 }
 
-/// The codec of this name, which `keyword` of the header gives (ZCMPTYPE, ZMASKCMP or ZCTYPn).
+/// Creates the codec of this name, which is the value of `keyword` in the header (ZCMPTYPE, ZMASKCMP or ZCTYPn).
 ///
 /// # Errors
-/// [`crate::Code::CodecUnknown`] if there is none, or it does not take the parameters.
+/// [`crate::Code::CodecUnknown`] if there is no such codec, or it does not support the parameters.
 ///
 /// ```
 /// use tachyfits_format::{CodecParameters, Header, StoredType, tile_codec};

@@ -1,7 +1,7 @@
 //! RICE_1: differences of neighbouring pixels, in blocks that share the number of low bits (Sect. 10.4.1).
 //!
-//! The stream begins with one plain number, from which the difference of pixel 0 is taken too. A block says how many low
-//! bits each of its differences has; the rest of a difference is in unary.
+//! The stream begins with one plain number, which also is the predecessor of pixel 0. A block states how many low bits
+//! of each difference are stored plainly; the rest is in unary.
 
 use super::bits::{BitReader, BitWriter};
 use super::codec_error::CodecError;
@@ -13,23 +13,23 @@ use crate::error::FormatError;
 /// RICE_1, which some files call RICE_ONE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rice {
-    /// BLOCKSIZE: differences of a block.
+    /// BLOCKSIZE: number of differences in a block.
     pub block_size: usize,
-    /// BYTEPIX: bytes of a number in the stream: 1, 2 or 4. Pixels may have another width.
+    /// BYTEPIX: bytes per number in the stream: 1, 2 or 4. Pixels may have another width.
     pub byte_pix: u8,
 }
 
-/// The block size of files without one, and the one that is written.
+/// Default block size, which is also written.
 const BLOCK_SIZE: i64 = 32;
 
-/// The largest block size that is read: no writer has larger ones than 32.
+/// Largest block size accepted: no writer uses more than 32.
 const LARGEST_BLOCK: i64 = 1 << 16;
 
 pub(super) fn make(parameters: &CodecParameters<'_>) -> Result<Box<dyn TileCodec>, FormatError> {
     let stated = |name, default| parameters.integer(name).map(|value| value.unwrap_or(default));
     let (mut block, mut width) =
         (stated("BLOCKSIZE", BLOCK_SIZE)?, stated("BYTEPIX", parameters.byte_pix)?);
-    // Some writers exchanged the two.
+    // Some writers exchanged the two values.
     if matches!(block, 1 | 2 | 4 | 8) && matches!(width, 16 | 32) {
         (block, width) = (width, block);
     }
@@ -43,7 +43,7 @@ pub(super) fn make(parameters: &CodecParameters<'_>) -> Result<Box<dyn TileCodec
 }
 
 impl Rice {
-    /// The codec for pixels of this many bytes: 1, 2 or 4.
+    /// Returns the codec for pixels of this many bytes: 1, 2 or 4.
     #[must_use]
     pub const fn for_width(byte_pix: u8) -> Rice {
         Rice { block_size: BLOCK_SIZE as usize, byte_pix }
@@ -59,7 +59,7 @@ impl TileCodec for Rice {
         vec![("BLOCKSIZE", self.block_size as f64), ("BYTEPIX", f64::from(self.byte_pix))]
     }
 
-    /// A block has at least its code.
+    /// A block takes at least the bits of its code.
     fn most_pixels(&self, stream_bytes: u64) -> u64 {
         let code_bits = match self.byte_pix {
             1 => u8::CODE_BITS,
@@ -121,16 +121,16 @@ impl TileCodec for Rice {
 
 /// A number of the stream.
 pub(super) trait RiceNumber: Copy {
-    /// Its bits.
+    /// Bits of the number.
     const BITS: u32;
-    /// Bits of the code that a block begins with.
+    /// Bits of the code at the start of a block.
     const CODE_BITS: u32;
-    /// The number of low bits that stands for plain differences.
+    /// Number of low bits that marks plain differences.
     const PLAIN: u32;
 
-    /// The number of these lowest bits.
+    /// Converts the lowest bits to a number.
     fn of(bits: u32) -> Self;
-    /// Its bits; higher ones are any.
+    /// Returns the bits of the number; higher bits are unspecified.
     fn bits(self) -> u32;
 }
 
@@ -155,13 +155,13 @@ macro_rules! numbers {
 }
 numbers! { u8, 3, 6; i16, 4, 14; i32, 5, 25; }
 
-/// The change that a difference stands for: 0, -1, 1, -2, …
+/// Decodes the change of a difference: 0, -1, 1, -2, …
 #[inline(always)]
 fn change(difference: u32) -> u32 {
     (difference >> 1) ^ (difference & 1).wrapping_neg()
 }
 
-/// Decodes as many numbers as `out` has room for.
+/// Decodes as many numbers as fit in `out`.
 pub(super) fn decode<P: RiceNumber>(
     stream: &[u8],
     block: usize,
@@ -207,7 +207,8 @@ fn overlong(bits: &BitReader<'_>) -> CodecError {
     CodecError::stream(bits.offset(), "a difference of pixels", "too many zero bits")
 }
 
-/// Decodes a block whose differences have `low` low bits; false if one does not fit 32 bits or the stream ends.
+/// Decodes a block whose differences have `low` low bits; returns false if a difference exceeds 32 bits or the stream
+/// ends.
 #[inline(always)]
 fn decode_block<P: RiceNumber>(
     bits: &mut BitReader<'_>,
@@ -215,7 +216,7 @@ fn decode_block<P: RiceNumber>(
     last: &mut u32,
     block: &mut [P],
 ) -> bool {
-    // This number of differences is usually within the 56 bits of a full buffer.
+    // This many differences usually fit in the 56 bits of a full buffer.
     match low {
         0..=8 => decode_groups::<P, 4>(bits, low, last, block),
         9..=20 => decode_groups::<P, 2>(bits, low, last, block),
@@ -223,8 +224,8 @@ fn decode_block<P: RiceNumber>(
     }
 }
 
-/// Decodes groups of differences from one filling of the buffer each. A group that turns out longer is read again, one
-/// difference at a time.
+/// Decodes groups of differences, each from one full buffer. If a group is longer, it is read again, one difference at
+/// a time.
 #[inline(always)]
 fn decode_groups<P: RiceNumber, const GROUP: usize>(
     bits: &mut BitReader<'_>,
@@ -238,11 +239,11 @@ fn decode_groups<P: RiceNumber, const GROUP: usize>(
         bits.refill();
         let (mut buffer, mut used, mut value) = (bits.buffer, 0, *last);
         for pixel in group.iter_mut() {
-            // The added 1 saves the processor the case of no bits, which is too long anyway.
+            // The added 1 avoids the case of no set bit, which is too long in any case.
             let zeros = (buffer | 1).leading_zeros();
             let length = zeros + 1 + low;
             let field = buffer >> (64u32.wrapping_sub(length) & 63);
-            // Also cuts off the 1.
+            // Also removes the leading 1.
             let difference = u64::from(zeros) << low | (field & mask);
             value = value.wrapping_add(change(difference as u32));
             *pixel = P::of(value);
@@ -275,14 +276,14 @@ fn decode_each<P: RiceNumber>(
     true
 }
 
-/// Appends the stream of these numbers, with the same number of low bits in each block as CFITSIO has.
+/// Appends the stream of these numbers; each block has the same number of low bits as in CFITSIO.
 pub(super) fn encode<P: RiceNumber>(
     pixels: &[P],
     block: usize,
     out: &mut Vec<u8>,
 ) -> Result<(), CodecError> {
     let Some(first) = pixels.first() else { return Ok(()) };
-    // No block is longer than its plain differences and its code; what is written last takes up to 64 bytes.
+    // No block is longer than its code and its plain differences; the last write takes up to 64 bytes.
     let in_group = block.min(pixels.len());
     reserve(out, size_of_val(pixels) + pixels.len() / block + 1 + 64)?;
     let keep = u32::MAX >> (32 - P::BITS);
@@ -327,7 +328,7 @@ fn put_block<P: RiceNumber>(bits: &mut BitWriter<'_>, differences: &[u32]) {
         return;
     }
     bits.put(low + 1, P::CODE_BITS);
-    // The longest difference has no more bits.
+    // The longest difference takes at most this many bits.
     match (all >> low).saturating_add(low + 1) {
         0..=14 => put_groups::<4>(bits, differences, low),
         15..=28 => put_groups::<2>(bits, differences, low),
@@ -365,8 +366,8 @@ fn put_each(bits: &mut BitWriter<'_>, differences: &[u32], low: u32) {
     }
 }
 
-/// The number of low bits for differences of this sum: that of their mean, less one. CFITSIO divides in floating point, with the
-/// same quotient.
+/// Number of low bits for differences with this sum: those of their mean, minus one. CFITSIO divides in floating point,
+/// with the same quotient.
 fn low_bits(sum: u64, count: u64) -> u32 {
     let rest = sum.saturating_sub(count / 2 + 1);
     let mean = match count.is_power_of_two() {

@@ -1,10 +1,11 @@
-//! Room for numbers whose count a file or a request states: too little memory is an error, and aborts nothing.
+//! Memory for a number of elements that a file or a request states: an allocation failure is an error and does not
+//! abort.
 
 use tachyfits_memory as memory;
 
 use super::codec_error::CodecError;
 
-/// The first `len` numbers of a buffer; old content is kept, because it will be overwritten.
+/// Returns the first `len` numbers of a buffer, resized if needed; old content is kept, because it will be overwritten.
 ///
 /// # Errors
 /// [`crate::Code::NoMemory`].
@@ -15,7 +16,7 @@ pub fn sized<T: Clone + Default>(buffer: &mut Vec<T>, len: usize) -> Result<&mut
     Ok(&mut buffer[..len])
 }
 
-/// Resizes a buffer for pixels whose number the file states: too little memory is an error.
+/// Resizes a buffer for pixels whose number the file states; returns an error if memory is short.
 pub(super) fn resize<T: Clone + Default>(
     buffer: &mut Vec<T>,
     len: usize,
@@ -25,7 +26,7 @@ pub(super) fn resize<T: Clone + Default>(
     resized.map_err(|_| CodecError::no_memory(more))
 }
 
-/// Reserves room for more numbers, so that appending them cannot abort for lack of memory.
+/// Reserves memory for `more` numbers, so that appending them cannot abort.
 pub(super) fn reserve<T>(buffer: &mut Vec<T>, more: usize) -> Result<(), CodecError> {
     memory::reserve_exact(buffer, more, "a tile").map_err(|_| CodecError::no_memory(more))
 }

@@ -1,5 +1,5 @@
-//! Columns of compressed tables (Sect. 10.3): the fields of one column in the rows of a tile, end to end, as one stream;
-//! and arrays of the heap. Bytes are big-endian, as in the file.
+//! Columns of compressed tables (Sect. 10.3): the fields of one column in the rows of a tile, concatenated to one
+//! stream; and arrays of the heap. Bytes are big-endian, as in the file.
 
 use super::codec_error::CodecError;
 use super::gzip::{shuffle, unshuffle};
@@ -14,7 +14,7 @@ use crate::table::Element;
 pub struct SlabCodec {
     /// The codec.
     pub algorithm: SlabAlgorithm,
-    /// The elements of the column.
+    /// Type of the column's elements.
     pub element: Element,
 }
 
@@ -25,17 +25,18 @@ pub enum SlabAlgorithm {
     Rice,
     /// GZIP_1.
     Gzip,
-    /// GZIP_2, which puts bytes of the same significance together.
+    /// GZIP_2, which groups bytes of the same significance.
     ShuffledGzip,
     /// NOCOMPRESS.
     Plain,
 }
 
-/// Differences of a block of RICE_1.
+/// Number of differences in a block of RICE_1.
 const BLOCK: usize = 32;
 
 impl SlabCodec {
-    /// The codec that fpack chooses for a column; of complex numbers GZIP_1, because readers differ about GZIP_2.
+    /// Returns the codec that fpack chooses for a column; GZIP_1 for complex numbers, because readers differ about
+    /// GZIP_2.
     #[must_use]
     pub const fn of_element(element: Element) -> SlabCodec {
         use ValueType::{I8, I32, U8, U32};
@@ -54,7 +55,7 @@ impl SlabCodec {
         self.algorithm != SlabAlgorithm::Rice || self.rice_width().is_some()
     }
 
-    /// Bytes of an integer of RICE_1.
+    /// Bytes per integer of RICE_1.
     fn rice_width(&self) -> Option<usize> {
         match self.element {
             Element::Number(ValueType::F32 | ValueType::F64) => None,
@@ -63,8 +64,8 @@ impl SlabCodec {
         }
     }
 
-    /// The width that bytes are shuffled by, in columns of fields (`is_array` is false) or in arrays of the heap. CFITSIO
-    /// shuffles complex numbers of single precision in arrays only.
+    /// Width by which bytes are shuffled, in columns of fields (`is_array` is false) or in arrays of the heap. CFITSIO
+    /// shuffles complex numbers of single precision only in arrays.
     fn shuffle_width(&self, is_array: bool) -> usize {
         match (self.algorithm, self.element) {
             (SlabAlgorithm::ShuffledGzip, Element::Number(_)) => self.element.bytes() as usize,
@@ -86,7 +87,7 @@ impl SlabCodec {
         self.decode_as(false, stream, scratch, out)
     }
 
-    /// Decodes an array of the heap. One that has as many bytes as `out` is not compressed.
+    /// Decodes an array of the heap. A stream of the same length as `out` is not compressed.
     ///
     /// # Errors
     /// See [`SlabCodec::decode`].
@@ -157,7 +158,7 @@ impl SlabCodec {
         CodecError::value("integers of 8, 16 or 32 bits for RICE_1", found)
     }
 
-    /// Appends the stream of the fields of a column in the rows of a tile.
+    /// Appends the compressed fields of a column in the rows of a tile.
     ///
     /// # Errors
     /// [`crate::Code::TileValue`] if the codec cannot store elements of this type.
@@ -170,7 +171,7 @@ impl SlabCodec {
         self.encode_as(false, bytes, scratch, out)
     }
 
-    /// Appends an array of the heap, compressed if that makes it shorter.
+    /// Appends an array of the heap, compressed if that is shorter.
     ///
     /// # Errors
     /// See [`SlabCodec::encode`].
@@ -233,7 +234,7 @@ impl SlabCodec {
     }
 }
 
-/// Copies what a stream must have exactly.
+/// Copies a stream that must have exactly the bytes of `out`.
 fn copied(bytes: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
     if bytes.len() != out.len() {
         let expected = format!("{} bytes of the column", out.len());

@@ -1,6 +1,7 @@
-//! A tile and what a codec does with it: the trait of all codecs, the pixels that go in and out, scratch memory.
+//! A tile and its codec: the trait of all codecs, their pixels, and scratch memory.
 //!
-//! A codec knows one stream and the true shape of its tile. It knows neither files nor HDUs: `CodecError::at` adds them.
+//! A codec handles one stream and the true shape of its tile. It has no access to files or HDUs: `CodecError::at` adds
+//! them.
 
 use super::codec_error::CodecError;
 use super::inflate::Inflater;
@@ -11,36 +12,36 @@ use std::num::Wrapping;
 
 /// Compresses and decompresses tiles of one image or column.
 ///
-/// It is [`Any`], so that a caller can have its own decoder of batches for some codecs.
+/// Implements [`Any`], so that a caller can use its own batch decoder for some codecs.
 pub trait TileCodec: Any + Send + Sync + std::fmt::Debug {
-    /// Its value of ZCMPTYPE, as it is written.
+    /// Value of ZCMPTYPE that is written.
     fn name(&self) -> &'static str;
 
-    /// ZNAMEi and ZVALi, as they are written.
+    /// ZNAMEi and ZVALi that are written.
     fn parameters(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 
-    /// Whether decoding gives the pixels that were encoded.
+    /// Whether decoding restores the encoded pixels exactly.
     fn is_lossless(&self) -> bool {
         true
     }
 
-    /// The most pixels that a stream of this many bytes can have, so that no memory is allocated for a stream that is too
-    /// short. The default has no limit: a few bytes of HCOMPRESS_1 are any number of pixels of one value.
+    /// Maximum number of pixels in a stream of this many bytes, so that no memory is allocated for a stream that is too
+    /// short. The default is unlimited: a few bytes of HCOMPRESS_1 can encode any number of equal pixels.
     fn most_pixels(&self, stream_bytes: u64) -> u64 {
         let _ = stream_bytes;
         u64::MAX
     }
 
-    /// Decodes one tile into its pixels. After an error the pixels have any values.
+    /// Decodes one tile into its pixels. After an error the pixels have unspecified values.
     ///
     /// # Errors
     /// [`crate::Code::TileStream`] if the stream is damaged, [`crate::Code::TileValue`] if the pixels cannot hold its numbers,
     /// [`crate::Code::NoMemory`].
     fn decode(&self, tile: &mut Tile<'_>, scratch: &mut CodecScratch) -> Result<(), CodecError>;
 
-    /// Appends the stream of a tile to `out`.
+    /// Encodes a tile and appends the stream to `out`.
     ///
     /// # Errors
     /// [`crate::Code::TileValue`] if the codec cannot encode pixels of this type, shape or value.
@@ -57,22 +58,22 @@ pub trait TileCodec: Any + Send + Sync + std::fmt::Debug {
 pub struct Tile<'a> {
     /// The compressed bytes.
     pub stream: &'a [u8],
-    /// The true shape in FITS order, fastest first: a tile at an edge has only the pixels that exist.
+    /// True shape in FITS order, fastest first: a tile at an edge contains only existing pixels.
     pub shape: &'a [u64],
-    /// Where its pixels go, as many as the shape has.
+    /// Destination of the pixels, as many as the shape has.
     pub pixels: PixelsMut<'a>,
 }
 
 /// One tile to be encoded.
 #[derive(Clone, Copy, Debug)]
 pub struct PlainTile<'a> {
-    /// The true shape in FITS order, fastest first.
+    /// True shape in FITS order, fastest first.
     pub shape: &'a [u64],
-    /// Its pixels, as many as the shape has.
+    /// Pixels of the tile, as many as the shape has.
     pub pixels: Pixels<'a>,
 }
 
-/// Pixels of one of the types of BITPIX, in the machine's byte order.
+/// Pixels of one BITPIX type, in the machine's byte order.
 #[derive(Clone, Copy, Debug)]
 pub enum Pixels<'a> {
     /// BITPIX = 8.
@@ -89,7 +90,7 @@ pub enum Pixels<'a> {
     F64(&'a [f64]),
 }
 
-/// Room for pixels of one of the types of BITPIX, in the machine's byte order.
+/// Memory for pixels of one BITPIX type, in the machine's byte order.
 #[derive(Debug)]
 pub enum PixelsMut<'a> {
     /// BITPIX = 8.
@@ -106,7 +107,7 @@ pub enum PixelsMut<'a> {
     F64(&'a mut [f64]),
 }
 
-/// The same expression for each type of pixels.
+/// Expands to the same expression for each pixel type.
 macro_rules! each_type {
     ($kind:ident, $pixels:expr, $slice:ident => $body:expr) => {
         match $pixels {
@@ -121,19 +122,19 @@ macro_rules! each_type {
 }
 
 impl Pixels<'_> {
-    /// How many there are.
+    /// Number of pixels.
     #[must_use]
     pub fn len(&self) -> usize {
         each_type!(Pixels, self, slice => slice.len())
     }
 
-    /// Whether the number is 0.
+    /// Whether there are no pixels.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The type of BITPIX.
+    /// Type that corresponds to BITPIX.
     #[must_use]
     pub const fn stored(&self) -> StoredType {
         match self {
@@ -148,19 +149,19 @@ impl Pixels<'_> {
 }
 
 impl PixelsMut<'_> {
-    /// How many there are.
+    /// Number of pixels.
     #[must_use]
     pub fn len(&self) -> usize {
         each_type!(PixelsMut, self, slice => slice.len())
     }
 
-    /// Whether the number is 0.
+    /// Whether there are no pixels.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The type of BITPIX.
+    /// Type that corresponds to BITPIX.
     #[must_use]
     pub const fn stored(&self) -> StoredType {
         match self {
@@ -173,7 +174,7 @@ impl PixelsMut<'_> {
         }
     }
 
-    /// Stores integers; gives the first that the type cannot hold.
+    /// Stores integers; returns the first that the type cannot represent as an error.
     pub(super) fn put<T: Copy + Into<i64>>(&mut self, values: &[T]) -> Result<(), Misfit> {
         match self {
             PixelsMut::U8(out) => narrow(values, out, |value| value as u8, |kept| kept.into()),
@@ -188,7 +189,7 @@ impl PixelsMut<'_> {
 /// Why integers cannot be stored as pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Misfit {
-    /// This one is out of range.
+    /// A value out of range.
     Value { index: usize, value: i64 },
     /// The pixels are floating-point numbers.
     Float,
@@ -216,7 +217,7 @@ fn narrow<T: Copy + Into<i64>, P: Copy>(
 }
 
 impl Misfit {
-    /// The error of a tile of these pixels.
+    /// Converts to the error of a tile with pixels of type `stored`.
     pub(super) fn error(self, stored: StoredType) -> CodecError {
         let expected = format!("numbers that pixels of BITPIX {} can hold", stored.bitpix());
         match self {
@@ -244,7 +245,7 @@ pub struct CodecScratch {
 }
 
 impl CodecScratch {
-    /// Scratch memory that holds nothing yet.
+    /// Creates empty scratch memory.
     #[must_use]
     pub fn new() -> Self {
         CodecScratch::default()

@@ -1,4 +1,4 @@
-//! NOCOMPRESS: big-endian pixels as they are, and the width of pixels in streams of plain bytes.
+//! NOCOMPRESS: unchanged big-endian pixels, and the pixel width in streams of plain bytes.
 
 use super::codec_error::CodecError;
 use super::parameters::CodecParameters;
@@ -6,7 +6,7 @@ use super::room::reserve;
 use super::tile::{CodecScratch, Misfit, Pixels, PixelsMut, PlainTile, Tile, TileCodec};
 use crate::error::FormatError;
 
-/// NOCOMPRESS, and the form of tiles in UNCOMPRESSED_DATA.
+/// NOCOMPRESS, and the encoding of tiles in UNCOMPRESSED_DATA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verbatim;
 
@@ -38,7 +38,7 @@ impl TileCodec for Verbatim {
     }
 }
 
-/// The bytes of a pixel in a stream of this many bytes: not always those of ZBITPIX.
+/// Bytes per pixel in a stream of this many bytes: not always those of ZBITPIX.
 pub(super) fn width(bytes: usize, pixels: usize) -> Result<usize, CodecError> {
     let width = bytes.checked_div(pixels).unwrap_or(1);
     if matches!(width, 1 | 2 | 4 | 8) && width * pixels == bytes {
@@ -48,7 +48,7 @@ pub(super) fn width(bytes: usize, pixels: usize) -> Result<usize, CodecError> {
     Err(CodecError::stream(0, expected, format!("{bytes} bytes")))
 }
 
-/// Numbers of `WIDTH` bytes.
+/// Copies numbers of `WIDTH` bytes.
 macro_rules! copy_numbers {
     ($from:expr, $out:expr, $number:ty) => {
         for (from, out) in $from.as_chunks().0.iter().zip(&mut **$out) {
@@ -57,7 +57,7 @@ macro_rules! copy_numbers {
     };
 }
 
-/// Big-endian integers of `width` bytes, or floating-point numbers of the pixels' own, as pixels.
+/// Converts big-endian integers of `width` bytes, or floats of the pixels' type, to pixels.
 pub(super) fn from_big_endian(
     bytes: &[u8],
     width: usize,
@@ -79,7 +79,7 @@ pub(super) fn from_big_endian(
     Ok(())
 }
 
-/// Integers of another width than the pixels have.
+/// Converts integers whose width differs from that of the pixels.
 fn other_width(bytes: &[u8], width: usize, pixels: &mut PixelsMut<'_>) -> Result<(), CodecError> {
     const PART: usize = 1024;
     let stored = pixels.stored();
@@ -105,7 +105,7 @@ fn other_width(bytes: &[u8], width: usize, pixels: &mut PixelsMut<'_>) -> Result
     Ok(())
 }
 
-/// `count` pixels from `first` on.
+/// Returns `count` pixels from `first`.
 fn part_of<'a>(pixels: &'a mut PixelsMut<'_>, first: usize, count: usize) -> PixelsMut<'a> {
     let range = first..first + count;
     match pixels {

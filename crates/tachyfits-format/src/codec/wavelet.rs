@@ -1,8 +1,8 @@
-//! The H-transform of HCOMPRESS: sums and differences of 2 x 2 pixels, of the sums again, and so on, and back. Each level
-//! rounds so that the reverse is exact.
+//! The H-transform of HCOMPRESS and its inverse: sums and differences of 2 x 2 pixels, then of the sums, and so on. The
+//! rounding of each level makes the inverse exact.
 //!
-//! Coefficients lie in one array of the tile's shape: the sums of the last level at its start, the differences of each
-//! level right of and below what comes before. CFITSIO's arithmetic wraps, so ours does.
+//! Coefficients are in one array of the tile's shape: the sums of the last level at its start, the differences of each
+//! level right of and below the preceding ones. The arithmetic wraps, as in CFITSIO.
 
 use super::codec_error::CodecError;
 use super::room::resize;
@@ -26,9 +26,9 @@ pub(super) trait Coefficient:
     + Shl<usize, Output = Self>
     + Shr<usize, Output = Self>
 {
-    /// The lowest bits of an integer.
+    /// Converts the lowest bits of an integer.
     fn of(value: i64) -> Self;
-    /// The value.
+    /// Returns the value as 64 bits.
     fn wide(self) -> i64;
 }
 
@@ -56,20 +56,20 @@ impl Coefficient for Wrapping<i64> {
     }
 }
 
-/// The arrays of a transform, reused from tile to tile.
+/// Arrays of a transform, reused from tile to tile.
 #[derive(Debug, Default)]
 pub(super) struct Planes<C> {
-    /// All coefficients.
+    /// All coefficients of a tile.
     pub(super) coefficients: Vec<C>,
-    /// The sums of a level, and those of the next.
+    /// Sums of a level, and of the next level.
     pub(super) sums: [Vec<C>; 2],
-    /// The four pixels of blocks of 2 x 2, apart.
+    /// The four pixels of each 2 x 2 block, in separate arrays.
     pub(super) corners: [Vec<C>; 4],
-    /// Codes of a level of a quadtree, and those of the next.
+    /// Codes of a level of a quadtree, and of the next level.
     pub(super) codes: [Vec<u8>; 2],
 }
 
-/// Rows and columns of an array; the columns are the faster axis.
+/// Rows and columns of an array; the column index varies fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) rows: usize,
@@ -77,29 +77,29 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// The extent of the sums of blocks of 2 x 2.
+    /// Returns the extent of the sums of 2 x 2 blocks.
     pub(super) const fn halved(self) -> Extent {
         Extent { rows: self.rows.div_ceil(2), columns: self.columns.div_ceil(2) }
     }
 
-    /// The extent after `levels` halvings.
+    /// Returns the extent after `levels` halvings.
     pub(super) const fn at_level(self, levels: u32) -> Extent {
         let size = 1usize << levels;
         Extent { rows: self.rows.div_ceil(size), columns: self.columns.div_ceil(size) }
     }
 
-    /// How many halvings leave one pixel.
+    /// Number of halvings to a single pixel.
     pub(super) fn levels(self) -> u32 {
         self.rows.max(self.columns).max(1).next_power_of_two().trailing_zeros()
     }
 
-    /// Numbers of an array.
+    /// Number of elements of an array.
     pub(super) const fn size(self) -> usize {
         self.rows * self.columns
     }
 }
 
-/// How differences are rounded at a level of the inverse: half of the unit of hx and hy, and that of hc.
+/// Rounding of differences at a level of the inverse: half of the unit of hx and hy, and of hc.
 #[derive(Clone, Copy)]
 struct Rounding<C> {
     bit0: C,
@@ -108,7 +108,7 @@ struct Rounding<C> {
     less_half0: C,
     half1: C,
     less_half1: C,
-    /// Bits that sums are divided by: 1, at last 2.
+    /// Bits to shift sums by: 1, on the last level 2.
     shift: usize,
 }
 
@@ -127,21 +127,21 @@ impl<C: Coefficient> Rounding<C> {
         }
     }
 
-    /// A multiple of `bit1`.
+    /// Rounds to a multiple of `bit1`.
     #[inline(always)]
     fn round1(&self, value: C) -> C {
         let half = if value >= C::default() { self.half1 } else { self.less_half1 };
         (value + half) & -self.bit1
     }
 
-    /// A multiple of `bit0`.
+    /// Rounds to a multiple of `bit0`.
     #[inline(always)]
     fn round0(&self, value: C) -> C {
         let half = if value >= C::default() { self.half0 } else { self.less_half0 };
         (value + half) & -self.bit0
     }
 
-    /// The four pixels of a block: 00, 01, 10, 11 (row, column).
+    /// Returns the four pixels of a block: 00, 01, 10, 11 (row, column).
     #[inline(always)]
     fn block(&self, h0: C, hx: C, hy: C, hc: C) -> [C; 4] {
         let zero = C::default();
@@ -156,7 +156,7 @@ impl<C: Coefficient> Rounding<C> {
             .map(|sum| sum >> self.shift)
     }
 
-    /// The two pixels of half a block at an edge.
+    /// Returns the two pixels of half a block at an edge.
     #[inline(always)]
     fn pair(&self, h0: C, difference: C) -> [C; 2] {
         let difference = self.round1(difference);
@@ -166,8 +166,8 @@ impl<C: Coefficient> Rounding<C> {
     }
 }
 
-/// Inverts the transform of `planes.coefficients`; the pixels are in `planes.sums[0]` then. `smoothing` is the scale of
-/// the stream if it is to be smoothed.
+/// Inverts the transform of `planes.coefficients`, and leaves the pixels in `planes.sums[0]`. `smoothing` is the scale
+/// of the stream if the result is to be smoothed.
 pub(super) fn invert<C: Coefficient>(
     planes: &mut Planes<C>,
     extent: Extent,
@@ -179,7 +179,7 @@ pub(super) fn invert<C: Coefficient>(
     let levels = extent.levels();
     sums[0] = coefficients[0];
     if levels > 0 {
-        // A multiple of the unit of the first level.
+        // Rounded to a multiple of the unit of the first level.
         let half = C::of(1) << levels as usize;
         let less = if sums[0] >= C::default() { half } else { half - C::of(1) };
         sums[0] = (sums[0] + less) & -(half << 1);
@@ -195,7 +195,7 @@ pub(super) fn invert<C: Coefficient>(
     Ok(())
 }
 
-/// One level: sums and differences to an array of extent `out`.
+/// Inverts one level: converts sums and differences to an array of extent `out`.
 fn invert_level<C: Coefficient>(
     sums: &[C],
     coefficients: &[C],
@@ -211,7 +211,7 @@ fn invert_level<C: Coefficient>(
         let hy = &coefficients[row * stride + half.columns..][..pairs];
         let at = 2 * row * out.columns;
         if 2 * row + 1 == out.rows {
-            // The last row of an odd number.
+            // The last row of an odd number of rows.
             let to = &mut pixels[at..at + out.columns];
             for ((to, &h0), &hy) in to.as_chunks_mut().0.iter_mut().zip(h0).zip(hy) {
                 *to = rounding.pair(h0, hy);
@@ -240,14 +240,14 @@ fn invert_level<C: Coefficient>(
     }
 }
 
-/// Moves differences towards what the neighbouring sums suggest, by `most` at most.
+/// Moves differences towards the slope of the neighbouring sums, by at most `most`.
 fn smooth<C: Coefficient>(sums: &[C], coefficients: &mut [C], stride: usize, out: Extent, most: C) {
     if most <= C::default() {
         return;
     }
     let half = out.halved();
     let sum = |row: usize, column: usize| sums[row * half.columns + column];
-    // The blocks with a block on each side along an axis of this length.
+    // Blocks with a neighbour on each side along an axis of this length.
     let inner = |length: usize| 1..(length.saturating_sub(2)).div_ceil(2).max(1);
     for row in inner(out.rows) {
         for column in 0..half.columns {
@@ -281,7 +281,7 @@ fn smooth<C: Coefficient>(sums: &[C], coefficients: &mut [C], stride: usize, out
     }
 }
 
-/// A difference along one axis, moved towards the slope of the sums unless these have an extremum.
+/// Moves a difference along one axis towards the slope of the sums, unless the sums have an extremum.
 fn sloped<C: Coefficient>(difference: C, before: C, here: C, after: C, most: C) -> C {
     let zero = C::default();
     let (ahead, behind) = (after - here, here - before);
@@ -294,8 +294,8 @@ fn sloped<C: Coefficient>(difference: C, before: C, here: C, after: C, most: C) 
     difference + divided(slope - (difference << 3), 3).min(most).max(-most)
 }
 
-/// The difference of the diagonals; `corners` are the sums before and after along the rows, at the column before and the
-/// one after.
+/// Moves the difference of the diagonals; `corners` are the sums before and after along the rows, at the preceding and
+/// the following column.
 fn curved<C: Coefficient>(
     difference: C,
     here: C,
@@ -324,7 +324,7 @@ fn curved<C: Coefficient>(
     difference + divided(curvature - (difference << 6), 6).min(most).max(-most)
 }
 
-/// Divided by 2^bits, towards zero.
+/// Divides by 2^bits, rounding towards zero.
 fn divided<C: Coefficient>(value: C, bits: usize) -> C {
     match value >= C::default() {
         true => value >> bits,

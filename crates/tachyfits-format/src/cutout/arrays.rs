@@ -1,4 +1,5 @@
-//! The header of the arrays of random groups (Sect. 6) as one image: NAXIS1 = 0 is gone, and the last axis counts groups.
+//! The header of the arrays of random groups (Sect. 6) as one image: NAXIS1 = 0 is removed, and the last axis counts
+//! groups.
 
 use crate::card::{Card, numbered};
 use crate::error::FormatError;
@@ -6,8 +7,8 @@ use crate::hdu::Hdu;
 use crate::header::Header;
 use crate::wcs::{AxisName, wcsaxes_letter};
 
-/// The cards of the arrays of random groups: coordinates of NAXIS2 become those of the first axis,
-/// and so on. Cards of the group parameters are left out.
+/// Returns the header of the arrays of random groups: coordinates of NAXIS2 become those of the first axis, and so on.
+/// Cards of group parameters are left out.
 ///
 /// # Errors
 /// [`crate::Code::NotRandomGroups`] for another HDU; [`crate::Code::CardText`] when a keyword has no room for its number.
@@ -32,7 +33,7 @@ pub fn arrays_header(hdu: &Hdu) -> Result<Header, FormatError> {
             Some(name) if name.axis > 1 && name.column().is_none_or(|column| column > 1) => {
                 cards.push(card.renamed(&name.renumbered(|axis| axis - 1).to_string()));
             }
-            // It describes the axis of length 0.
+            // The card describes the axis of length 0.
             Some(_) => {}
         }
     }

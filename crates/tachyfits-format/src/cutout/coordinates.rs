@@ -1,19 +1,18 @@
-//! The cards of coordinates in a cutout: which follow the pixels, which get another axis number,
-//! which must be added because a default no longer holds.
+//! The coordinate cards of a cutout: which change with the pixels, which get another axis number, and which must be
+//! added because a default is no longer right.
 //!
-//! With pixel p = centre + (p' - 1) · step of the image being pixel p' of the cutout, where the
-//! centre of the first pixel is first + 1, or first + (n + 1) / 2 for blocks of n pixels, a
-//! coordinate c = M · (p - CRPIX) stays what it was when
+//! Pixel p' of the cutout is pixel p = centre + (p' - 1) · step of the image; the centre of the first pixel is
+//! first + 1, or first + (n + 1) / 2 for blocks of n pixels. A coordinate c = M · (p - CRPIX) stays the same if
 //!
 //! - CRPIX' = (CRPIX - centre) / step + 1, and
-//! - the column of the matrix M that belongs to the pixel axis is multiplied by the step. M is CD,
-//!   or row i of PC times CDELTi: then CDELT of that axis takes the step if neither row nor column
-//!   of PC has another element, else the column of PC does. With CROTA, CDELT of a celestial axis
-//!   is a column's factor (AIPS Memo 27: the axes are scaled, then turned), so CDELT is right too.
+//! - the column of the matrix M that belongs to the pixel axis is multiplied by the step. M is CD, or row i of PC times
+//!   CDELTi. In the second case CDELT of the axis is multiplied by the step if neither row nor column of PC has another
+//!   element, otherwise the column of PC is. With CROTA, CDELT of a celestial axis scales a column (AIPS Memo 27: the
+//!   axes are scaled, then rotated), so changing CDELT is right as well.
 //!
-//! IRAF's l = LTM · p + LTV gives the pixel l of the file from that of its ancestor. Taking every
-//! step-th pixel divides row n of LTM by the step; LTV' = (LTV - centre) / step + 1. Where axes get
-//! other numbers, those of the ancestor get the same.
+//! IRAF's l = LTM · p + LTV converts a pixel of the ancestor image to pixel l of the file. Selecting every step-th
+//! pixel divides row n of LTM by the step; LTV' = (LTV - centre) / step + 1. If axes are renumbered, the axes of the
+//! ancestor get the same numbers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -32,29 +31,29 @@ use crate::wcs::{
 /// Treatment of distortions that cannot be kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Distortions {
-    /// Every header has them. Tables of coordinates (-TAB) are kept: the engine copies them.
+    /// Rejected, for every header. Coordinate tables (-TAB) are kept: the engine copies them.
     Refused,
-    /// They are left out, and what is left is the linear part of the coordinates; so are axes with tables of coordinates.
+    /// Dropped, which leaves the linear part of the coordinates; axes with coordinate tables are dropped too.
     Dropped {
-        /// Tables go along with the result.
+        /// Whether the tables are copied along with the result.
         with_tables: bool,
     },
 }
 
-/// The coordinates of a header, and the section that is taken.
+/// The coordinates of a header, and the section of the image.
 pub(super) struct Coordinates<'a> {
     header: &'a Header,
     section: &'a Section,
     descriptions: Vec<Description>,
-    /// The largest new number of an axis in each.
+    /// Largest new axis number of each description.
     most_axes: HashMap<char, usize>,
-    /// The keywords of axes that have a card.
+    /// Axis keywords that have a card.
     present: HashSet<AxisName>,
-    /// The axis whose pixels ALTRPIX counts.
+    /// The axis to whose pixels ALTRPIX refers.
     spectral: Option<usize>,
-    /// Distortions are left out.
+    /// Whether distortions are dropped.
     dropped: bool,
-    /// Axes and descriptions with coordinates in a table, which are left out with the distortions.
+    /// Axes and descriptions with coordinates in a table, which are dropped with the distortions.
     tabulated: HashSet<(usize, char)>,
 }
 
@@ -93,13 +92,13 @@ impl<'a> Coordinates<'a> {
         Ok(coordinates)
     }
 
-    /// Distortions were left out.
+    /// Whether distortions were dropped.
     pub fn is_without_distortions(&self) -> bool {
         self.dropped
     }
 
-    /// WCSAXES of the descriptions that now have more axes than the array. It must precede the
-    /// other keywords of its description (Sect. 8.2).
+    /// Returns WCSAXES for the descriptions that now have more axes than the array. It must precede the other keywords
+    /// of its description (Sect. 8.2).
     pub fn numbers_of_axes(&self) -> Result<Vec<Card>, FormatError> {
         let mut cards = Vec::new();
         for description in self.descriptions.iter().filter(|one| one.wcsaxes.is_none()) {
@@ -112,7 +111,7 @@ impl<'a> Coordinates<'a> {
         Ok(cards)
     }
 
-    /// The card as it is right in the cutout; `None` for one that has no meaning there.
+    /// Returns a card with the value that is right in the cutout; `None` if it has no meaning there.
     pub fn card(&self, card: &Card) -> Result<Option<Card>, FormatError> {
         if card.value().is_none() {
             return Ok(Some(card.clone()));
@@ -149,7 +148,7 @@ impl<'a> Coordinates<'a> {
         self.changed(card, keyword, value).map(Some)
     }
 
-    /// Cards that have to be added: what is absent has a default, which now is another value.
+    /// Returns cards to add: the default of an absent keyword is no longer its value.
     pub fn absent(&self) -> Result<Vec<Card>, FormatError> {
         let mut cards = Vec::new();
         for description in &self.descriptions {
@@ -196,7 +195,7 @@ impl<'a> Coordinates<'a> {
         }
         let by_cd = pc.is_empty() && !cd.is_empty();
         if by_cd {
-            // See `increment` of [`crate::axis`]: CDELT is what such an axis means.
+            // See `increment` of [`crate::axis`]: CDELT is the increment of such an axis.
             let cdelt = name("CDELT").to_string();
             let increment = self.header.get_f64(&cdelt)?.unwrap_or(1.0);
             let diagonal = cd.diagonal("CD", axis, description.letter);
@@ -205,7 +204,7 @@ impl<'a> Coordinates<'a> {
         self.add(name("CDELT"), step, true, cards)
     }
 
-    /// Adds a card if it is needed and not there.
+    /// Adds a card if it is needed and absent.
     fn add(
         &self,
         name: AxisName,
@@ -244,7 +243,7 @@ impl<'a> Coordinates<'a> {
         Ok(Some(if same { card.clone() } else { card.renamed(&keyword) }))
     }
 
-    /// The new value of a card, if it has to have one.
+    /// Returns the new value of a card, or `None` if its value stays.
     fn axis_value(&self, card: &Card, name: AxisName) -> Result<Option<f64>, FormatError> {
         let axis = match name.root {
             "PC" | "CD" => name.column().unwrap_or(name.axis),
@@ -255,7 +254,7 @@ impl<'a> Coordinates<'a> {
         }
         let step = self.section.step(axis);
         let pc = self.description(name.letter).map(|description| &description.pc);
-        // CDELT beside CD is there for old readers and follows it.
+        // CDELT beside CD serves old readers and follows CD.
         let in_pc = pc.is_some_and(|pc| !pc.is_empty() && !pc.isolates(axis));
         let number = |default: f64| -> Result<f64, FormatError> {
             Ok(card_number(self.header, card)?.unwrap_or(default))
@@ -271,7 +270,7 @@ impl<'a> Coordinates<'a> {
         })
     }
 
-    /// WCSAXES is at least the largest number of an axis.
+    /// Returns WCSAXES, raised to the largest axis number.
     fn wcsaxes(&self, card: &Card, letter: char) -> Result<Card, FormatError> {
         let declared = self.description(letter).and_then(|description| description.wcsaxes);
         let Some(declared) = declared.filter(|_| !self.in_order()) else {
@@ -285,7 +284,7 @@ impl<'a> Coordinates<'a> {
         card.with_value(&with_letter("WCSAXES", letter), number)
     }
 
-    /// Every axis is kept, and has the number it had.
+    /// Whether every axis is kept and has its old number.
     fn in_order(&self) -> bool {
         (1..=self.section.axes()).all(|axis| self.section.keeps_in_place(axis))
     }
@@ -294,8 +293,8 @@ impl<'a> Coordinates<'a> {
         self.descriptions.iter().find(|description| description.letter == letter)
     }
 
-    /// CNPIXn of the Digitized Sky Survey: pixel p is pixel p + CNPIXn - 0.5 of the plate, which is
-    /// measured in units of XPIXELSZ and YPIXELSZ; these take the step.
+    /// CNPIXn of the Digitized Sky Survey: pixel p is pixel p + CNPIXn - 0.5 of the plate, measured in units of
+    /// XPIXELSZ and YPIXELSZ; these are multiplied by the step.
     fn plate_pixel(&self, axis: usize, corner: f64) -> f64 {
         let centre = self.section.centre(axis);
         match self.section.step(axis) {
@@ -304,13 +303,13 @@ impl<'a> Coordinates<'a> {
         }
     }
 
-    /// The keyword with the new numbers; `None` when one of its axes is gone.
+    /// Returns the keyword with the new axis numbers; `None` if one of its axes is removed.
     fn keyword(&self, name: AxisName) -> Result<Option<String>, FormatError> {
         let column = name.column().unwrap_or(name.axis);
         if self.section.number(name.axis).is_none() || self.section.number(column).is_none() {
             return Ok(None);
         }
-        // Both are there.
+        // Both axes are present.
         let number = |axis| self.section.number(axis).unwrap_or(axis);
         let keyword = name.renumbered(number).to_string();
         if keyword.len() <= 8 {
@@ -340,7 +339,7 @@ impl<'a> Coordinates<'a> {
         card.with_value(keyword, value)
     }
 
-    /// An ancestor whose axes are mixed by LTM has no pixel for a plane of the image.
+    /// Rejects an image whose axes LTM mixes: a plane of it has no pixel in the ancestor.
     fn refuse_coupled_ancestors(&self) -> Result<(), FormatError> {
         for card in self.header.cards() {
             let Some(name) = AxisName::parse(card.keyword()).filter(|name| name.root == "LTM")
@@ -361,7 +360,7 @@ impl<'a> Coordinates<'a> {
     }
 }
 
-/// The axis, 1 or 2, that a keyword of the Digitized Sky Survey is about.
+/// Returns the axis, 1 or 2, of a keyword of the Digitized Sky Survey.
 fn plate_axis(keyword: &str) -> Option<usize> {
     match keyword {
         "CNPIX1" | "XPIXELSZ" => Some(1),
@@ -374,7 +373,7 @@ fn with_letter(keyword: &str, letter: char) -> String {
     format!("{keyword}{letter}").trim_end().to_owned()
 }
 
-/// The one axis of a spectral type.
+/// Returns the axis of spectral type, if there is exactly one.
 fn spectral_axis(header: &Header, axes: usize) -> Option<usize> {
     let mut found = axes_of_type(header, axes, is_spectral).map(|axis| axis + 1);
     found.next().filter(|_| found.next().is_none())

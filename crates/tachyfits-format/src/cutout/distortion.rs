@@ -1,5 +1,5 @@
-//! Distortions of coordinates, which are functions of pixels: which survive that pixels are taken out, which
-//! keywords they are made of, and which HDUs they need.
+//! Distortions of coordinates, which are functions of pixels: which of them remain valid in a section, which keywords
+//! they consist of, and which HDUs they need.
 
 use std::collections::HashSet;
 
@@ -12,9 +12,9 @@ use crate::header::Header;
 use crate::value::Value;
 use crate::wcs::{AxisName, NamePart};
 
-/// Beginnings of the keywords of distortions in tables, or by the functions of the distortion paper.
+/// Prefixes of the keywords of distortion tables and of the functions in the distortion paper.
 const TABLES: [&str; 5] = ["CPDIS", "CQDIS", "D2IMDIS", "D2IMARR", "AXISCORR"];
-/// The keyword of a distortion that an image of corrections has, its records, and the EXTNAME of the image.
+/// For each kind of correction image: the distortion keyword, its records, and the EXTNAME of the image.
 const LOOKUPS: [(&str, &str, &str); 2] =
     [("CPDIS", "DP", "WCSDVARR"), ("D2IMDIS", "D2IM", "D2IMARR")];
 
@@ -22,20 +22,20 @@ fn ctype(card: &Card) -> Option<AxisName> {
     AxisName::parse(card.keyword()).filter(|name| name.root == "CTYPE")
 }
 
-/// The axis and description of a CTYPE whose coordinates are in a table.
+/// Returns the axis and description of a CTYPE whose coordinates are in a table.
 fn tabulated(card: &Card) -> Option<AxisName> {
     let name = ctype(card)?;
     let text = card.value().and_then(Value::as_text)?;
     text.trim_end().ends_with("-TAB").then_some(name)
 }
 
-/// Every axis, and the letter of its description, with coordinates in a table.
+/// Returns every axis with coordinates in a table, with the letter of its description.
 pub(super) fn tabulated_axes(header: &Header) -> HashSet<(usize, char)> {
     let names = header.cards().iter().filter_map(tabulated);
     names.map(|name| (name.axis, name.letter)).collect()
 }
 
-/// A keyword of SIP, of distortions in tables, or of the plates of the Digitized Sky Survey.
+/// Whether a keyword belongs to SIP, to distortion tables, or to plates of the Digitized Sky Survey.
 pub(super) fn is_keyword(keyword: &str) -> bool {
     let keyword = keyword.to_ascii_uppercase();
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -45,7 +45,7 @@ pub(super) fn is_keyword(keyword: &str) -> bool {
             matches!(rest, "ORDER" | "DMAX") || (number(p) && number(q))
         })
     };
-    // DP1.NAXES and the like are records of DPi (Paper IV), CPERRi the largest distortion.
+    // DP1.NAXES and similar are records of DPi (Paper IV); CPERRi is the largest distortion.
     let table = ["CPDIS", "CQDIS", "CPERR", "CQERR", "D2IM", "DP", "DQ", "DVERR", "AMDX", "AMDY"];
     let of_axis = |root: &&str| {
         let rest = keyword.strip_prefix(*root).unwrap_or_default();
@@ -58,8 +58,8 @@ pub(super) fn is_keyword(keyword: &str) -> bool {
         || keyword == "AXISCORR"
 }
 
-/// The binary tables that hold coordinates of -TAB axes of any description, by EXTNAME and EXTVER (Paper III, Sect. 6.1):
-/// a file with this header needs them. Each is named once.
+/// Returns the binary tables with the coordinates of -TAB axes of any description, by EXTNAME and EXTVER (Paper III,
+/// Sect. 6.1): a file with this header needs them. Each is listed once.
 #[must_use]
 pub fn coordinate_tables(header: &Header) -> Vec<(String, i64)> {
     let mut tables = Vec::new();
@@ -78,7 +78,7 @@ pub fn coordinate_tables(header: &Header) -> Vec<(String, i64)> {
     tables
 }
 
-/// The keyword is about corrections of pixels in an image of the file, which moves with the pixels.
+/// Whether a card refers to an image of pixel corrections, which moves with the pixels.
 fn is_lookup(card: &Card) -> bool {
     let keyword = card.keyword().to_ascii_uppercase();
     let of_axis = |root: &str| {
@@ -91,8 +91,9 @@ fn is_lookup(card: &Card) -> bool {
     keyword == "AXISCORR" || LOOKUPS.iter().any(|(root, ..)| of_axis(root))
 }
 
-/// The images that hold corrections of pixels (`CPDISi = 'LOOKUP'` of the distortion paper, D2IMDISi and the older AXISCORR of the
-/// Hubble Space Telescope), by EXTNAME and EXTVER: a file with this header needs them. Each is named once.
+/// Returns the images with pixel corrections (`CPDISi = 'LOOKUP'` of the distortion paper, D2IMDISi and the older
+/// AXISCORR of the Hubble Space Telescope), by EXTNAME and EXTVER: a file with this header needs them. Each is listed
+/// once.
 #[must_use]
 pub fn lookup_tables(header: &Header) -> Vec<(String, i64)> {
     let mut tables = Vec::new();
@@ -110,7 +111,7 @@ pub fn lookup_tables(header: &Header) -> Vec<(String, i64)> {
     tables
 }
 
-/// EXTVER among the records of an axis: `DP1 = 'EXTVER: 2.0'` in a file, DP1.EXTVER in memory; 1 without it.
+/// Returns EXTVER from the records of an axis: `DP1 = 'EXTVER: 2.0'` in a file, DP1.EXTVER in memory; 1 if absent.
 fn lookup_version(header: &Header, records: &str) -> i64 {
     let version = header.cards().iter().find_map(|card| {
         let keyword = card.keyword();
@@ -126,11 +127,11 @@ fn lookup_version(header: &Header, records: &str) -> i64 {
     version.unwrap_or(1.0) as i64
 }
 
-/// Distortions are functions of pixels. SIP and the plates of the Digitized Sky Survey stay valid
-/// with another origin; so do tables of coordinates (-TAB), which are functions of what CRPIX and CDELT
-/// make of pixels, and images of corrections, whose CRVAL follows the pixels, if they are copied (`with_tables`). Other
-/// functions of the distortion paper stay valid for pixels that do not move. The polynomials of TPV stay
-/// valid for any pixels, but not for axes in another order.
+/// Decides which distortions, as functions of pixels, remain valid. SIP and the plates of the Digitized Sky Survey
+/// remain valid with another origin. So do coordinate tables (-TAB), which are functions of the result of CRPIX and
+/// CDELT, and correction images, whose CRVAL follows the pixels, if they are copied (`with_tables`). Other functions of
+/// the distortion paper remain valid if pixels do not move. The polynomials of TPV remain valid for any pixels, except
+/// if axes change their order.
 pub(super) fn survive(
     header: &Header,
     section: &Section,
@@ -193,9 +194,10 @@ pub(super) fn survive(
     Ok(())
 }
 
-/// The keyword and the axis of a CTYPE with a polynomial of the projection plane: TPV, TAN with its parameters, and
-/// TNX and ZPX of IRAF.
-/// WCSLIB takes longitude and latitude for the first two axes there.
+/// Returns keyword and axis of a CTYPE with a polynomial of the projection plane: TPV, TAN with its parameters, and TNX
+/// and ZPX of IRAF.
+///
+/// WCSLIB takes the first two axes as longitude and latitude there.
 fn sky_polynomial(header: &Header, card: &Card) -> Option<(String, usize)> {
     let name = ctype(card)?;
     let text = card.value().and_then(Value::as_text)?.trim_end();
@@ -203,7 +205,7 @@ fn sky_polynomial(header: &Header, card: &Card) -> Option<(String, usize)> {
         let name = AxisName { root: "PV", part: NamePart::Parameter(n), ..name };
         header.get(&name.to_string()).is_some()
     };
-    // PVi_1 to PVi_4 of a longitude are something else.
+    // PVi_1 to PVi_4 of a longitude have another meaning.
     let has_polynomial = ["-TPV", "-TNX", "-ZPX"].iter().any(|code| text.ends_with(code))
         || (text.ends_with("-TAN") && (5..40).any(parameter));
     has_polynomial.then(|| (name.to_string(), name.axis))

@@ -1,6 +1,6 @@
-//! The header of a cut along a path through the planes of an image: the first two axes give way to
-//! one, the offset along the path, and the others keep their coordinates under the next lower
-//! number.
+//! The header of a cut along a path through the planes of an image: the offset along the path
+//! replaces the first two axes, and the other axes keep their coordinates with numbers lower by
+//! one.
 
 use super::distortion;
 use crate::card::Card;
@@ -16,18 +16,18 @@ use crate::wcs::{
 /// The axis of offsets along a path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OffsetAxis {
-    /// How many pixels.
+    /// Number of pixels.
     pub pixels: u64,
-    /// The offset of the first pixel, from the beginning of the path.
+    /// Offset of the first pixel from the beginning of the path.
     pub first: f64,
-    /// From one pixel to the next.
+    /// Offset from one pixel to the next.
     pub step: f64,
-    /// The unit, as CUNIT; empty for pixels of the image.
+    /// Unit, as CUNIT; empty for pixels of the image.
     pub unit: String,
 }
 
-/// The cards of a cut along a path, with NAXIS and NAXISn: those of the HDU's image without what
-/// describes its first two axes, and the axis of offsets as the first.
+/// Returns the cards of a cut along a path, NAXIS and NAXISn included: those of the HDU's image
+/// without the description of its first two axes, and the axis of offsets as the first axis.
 ///
 /// # Errors
 /// [`Code::NotAnImage`] and the errors of [`Hdu::image`]; [`Code::AxisNumber`] for an image of
@@ -76,7 +76,7 @@ pub fn path_header(hdu: &Hdu, offsets: &OffsetAxis) -> Result<Header, FormatErro
     let descriptions = Description::all(&hdu.header)?;
     for (at, card) in hdu.header.cards().iter().enumerate().filter(|(_, card)| is_wcsaxes(card)) {
         let keyword = card.keyword().to_ascii_uppercase();
-        // Before the other keywords of its description (Sect. 8.2).
+        // WCSAXES precedes the other keywords of its description (Sect. 8.2).
         if hdu.header.position(&keyword) == Some(at) {
             let count = hdu.header.get_i64(&keyword)?.unwrap_or(0);
             cards.push(card.with_value(&keyword, count.saturating_sub(1).max(1))?);
@@ -103,8 +103,9 @@ pub fn path_header(hdu: &Hdu, offsets: &OffsetAxis) -> Result<Header, FormatErro
     Ok(Header::from_cards(cards))
 }
 
-/// Celestial axes that stay while the path takes their other one, each with the letter of its
-/// description: alone they have no coordinate (Sect. 8.3), and readers refuse the whole header.
+/// Returns celestial axes that stay while the path replaces their partner, each with the letter of
+/// its description. A single celestial axis has no coordinate (Sect. 8.3), and readers reject the
+/// whole header.
 fn lone_axes(header: &Header, descriptions: &[Description]) -> Vec<(usize, char)> {
     let mut lone = Vec::new();
     for description in descriptions {
@@ -130,7 +131,7 @@ fn is_wcsaxes(card: &Card) -> bool {
     card.value().is_some() && wcsaxes_letter(card.keyword()).is_some()
 }
 
-/// The world axis of the offsets in one description.
+/// Returns the cards of the offset axis in one description.
 fn offset_cards(hdu: &Hdu, offsets: &OffsetAxis, letter: char) -> Result<Vec<Card>, FormatError> {
     let number = |name: AxisName, value: f64| {
         let keyword = name.to_string();
@@ -151,13 +152,13 @@ fn offset_cards(hdu: &Hdu, offsets: &OffsetAxis, letter: char) -> Result<Vec<Car
     let names = hdu.header.cards().iter().filter_map(|card| AxisName::parse(card.keyword()));
     let stays = |name: AxisName| name.axis > 2 && name.column().is_some_and(|column| column > 2);
     if names.into_iter().any(|name| name.root == "CD" && name.letter == letter && stays(name)) {
-        // With any CDi_j there, CDELTi does not count (Sect. 8.2).
+        // If any CDi_j is present, CDELTi is ignored (Sect. 8.2).
         cards.push(number(AxisName { part: NamePart::Column(1), ..name("CD") }, offsets.step)?);
     }
     Ok(cards)
 }
 
-/// A card as it is in the cut; `None` for one that has no meaning there.
+/// Returns a card as the cut needs it; `None` if it has no meaning there.
 fn carried_card(
     header: &Header,
     descriptions: &[Description],
@@ -175,7 +176,7 @@ fn carried_card(
     };
     let column = name.column().unwrap_or(name.axis);
     if !name.is_iraf() && lone.contains(&(name.axis, name.letter)) {
-        // With any CDi_j there, a missing diagonal would be 0 (Sect. 8.2).
+        // If any CDi_j is present, a missing diagonal element would be 0 (Sect. 8.2).
         let diagonal = name.root == "CD" && column == name.axis;
         let renumbered = name.renumbered(|axis| axis - 1).to_string();
         return diagonal.then(|| Card::new(&renumbered, 1.0, "")).transpose();
@@ -192,7 +193,7 @@ fn carried_card(
     }
 }
 
-/// An element of a matrix that is 0 but for rounding, beside the diagonal of its row.
+/// Whether a matrix element is 0 except for rounding, compared with the diagonal of its row.
 fn is_noise(descriptions: &[Description], name: AxisName, value: f64) -> bool {
     let description = descriptions.iter().find(|one| one.letter == name.letter);
     let diagonal = description.map_or(0.0, |one| match name.root {
@@ -202,8 +203,8 @@ fn is_noise(descriptions: &[Description], name: AxisName, value: f64) -> bool {
     value.abs() <= 1e-12 * diagonal.abs()
 }
 
-/// Keywords without an axis number that describe the plane of the first two axes: the pole of its
-/// projection, its distortion, its place on a plate.
+/// Whether a keyword without an axis number describes the plane of the first two axes: the pole of
+/// its projection, its distortion or its place on a plate.
 fn is_of_the_plane(keyword: &str) -> bool {
     const ROOTS: [&str; 2] = ["LONPOLE", "LATPOLE"];
     const PLATE: [&str; 4] = ["CNPIX", "XPIXELSZ", "YPIXELSZ", "PLTSCALE"];

@@ -1,5 +1,5 @@
-//! The headers of a whole image in another shape: its axes in another order, or blocks of its pixels
-//! made one each.
+//! Headers of a whole image in another shape: with its axes in another order, or with blocks of pixels combined to one
+//! pixel each.
 
 use super::section::Section;
 use super::{AxisSelection, section_header};
@@ -8,17 +8,17 @@ use crate::error::FormatError;
 use crate::hdu::Hdu;
 use crate::header::Header;
 
-/// Blocks of pixels along one axis, the first of which begins with the first pixel.
+/// Blocks of pixels along one axis; the first block begins at the first pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AxisBlocks {
-    /// Pixels of a block, 1 or more.
+    /// Pixels per block, 1 or more.
     pub pixels: u64,
-    /// How many blocks, 1 or more. The last may reach beyond the axis, but has to begin within it.
+    /// Number of blocks, 1 or more. The last block may extend beyond the axis, but must begin within it.
     pub count: u64,
 }
 
-/// The header of the HDU's image with its axes in another order: the new axis n is the axis
-/// `order[n - 1]` of the image, 1 for NAXIS1.
+/// Returns the header of the HDU's image with its axes in another order: the new axis n is axis `order[n - 1]` of the
+/// image, 1 for NAXIS1.
 ///
 /// Keywords that belong to axes (CTYPEn, CRPIXn, PCi_j, PVi_m and the like, of every alternate
 /// description) get the new numbers; see [`crate::cutout_header`] for the other cards.
@@ -69,11 +69,11 @@ pub fn reordered_header(hdu: &Hdu, order: &[usize]) -> Result<Header, FormatErro
     section_header(hdu, &section, &history)
 }
 
-/// The header of the HDU's image with blocks of its pixels made one pixel each.
+/// Returns the header of the HDU's image with each block of pixels combined to one pixel.
 ///
-/// The centre of a new pixel is that of its block, CRPIX' = (CRPIX - 0.5) / n + 0.5, and increments
-/// are n times as large; see [`crate::cutout_header`] for the other cards. HISTORY says what each
-/// pixel is of its block: `what`, such as "mean".
+/// The centre of a new pixel is the centre of its block, CRPIX' = (CRPIX - 0.5) / n + 0.5, and increments are n times
+/// as large; see [`crate::cutout_header`] for the other cards. A HISTORY card names how pixels are combined: `what`,
+/// such as "mean".
 ///
 /// # Errors
 /// As [`crate::cutout_header`].
@@ -103,7 +103,7 @@ pub fn rebinned_header(
     what: &str,
 ) -> Result<Header, FormatError> {
     let selection = |block: &AxisBlocks| {
-        // A step too large for an axis is refused with the others that do not fit.
+        // A step too large for any axis is rejected with the others that do not fit.
         let step = i64::try_from(block.pixels).unwrap_or(0);
         AxisSelection { count: block.count, step, keep: true, ..AxisSelection::default() }
     };
@@ -120,7 +120,7 @@ pub fn rebinned_header(
     section_header(hdu, &section, &history)
 }
 
-/// Every pixel.
+/// Selects every pixel of every axis.
 fn whole(hdu: &Hdu) -> Vec<AxisSelection> {
     let all = |&count| AxisSelection { count, step: 1, keep: true, ..AxisSelection::default() };
     hdu.axes.iter().map(all).collect()

@@ -1,4 +1,4 @@
-//! The cards of a result: of numbers that were computed from a part of an image, and have some of its axes.
+//! The cards of a result: numbers that were computed from a section of an image and have some of its axes.
 
 use super::coordinates::{Coordinates, Distortions};
 use super::section::{ResultAxis, Section};
@@ -8,14 +8,14 @@ use crate::hdu::Hdu;
 use crate::survival::{SurvivingPixels, survives};
 use crate::wcs::Description;
 
-/// The cards of a result, without the mandatory ones: the writer knows its pixels. One selection per axis in FITS order,
-/// NAXIS1 first.
+/// Returns the cards of a result, without the mandatory ones: only the writer knows its pixels. `axes` has one entry
+/// per axis in FITS order, NAXIS1 first.
 ///
-/// As in [`crate::cutout_header`], cards keep their bytes unless the coordinates change them. Cards
-/// about the stored pixels (BSCALE, BZERO, BLANK), their extremes or the HDU (EXTNAME and similar
-/// ones) are left out. So are distortions that cannot be kept: a COMMENT records it, and the
-/// coordinates are those of the linear part. An axis with coordinates in a table then has none. Without `with_tables`, what
-/// needs the tables of [`crate::coordinate_tables`] and [`crate::lookup_tables`] cannot be kept.
+/// As in [`crate::cutout_header`], cards keep their bytes unless the coordinates change them. Cards about the stored
+/// pixels (BSCALE, BZERO, BLANK), their extremes or the HDU (EXTNAME and similar) are left out. Distortions that cannot
+/// be kept are dropped as well: a COMMENT records it, and the coordinates are the linear part. An axis with coordinates
+/// in a table then has no coordinates. Without `with_tables`, distortions that need the tables of
+/// [`crate::coordinate_tables`] and [`crate::lookup_tables`] are dropped.
 ///
 /// # Errors
 /// [`crate::Code::NotAnImage`] and the errors of [`Hdu::image`]; [`crate::Code::SectionRange`];
@@ -57,7 +57,7 @@ pub fn result_cards(
     for card in hdu.header.cards().iter().filter(|card| survives(card, SurvivingPixels::Result)) {
         cards.extend(coordinates.card(card)?);
     }
-    // Space for more cards is the writer's to leave.
+    // The writer decides about space for more cards.
     cards.truncate(cards.iter().rposition(|card| !card.is_blank()).map_or(0, |last| last + 1));
     cards.extend(coordinates.absent()?);
     if coordinates.is_without_distortions() {

@@ -1,29 +1,29 @@
-//! Which pixels of an image are taken, where they are found again, and the new numbers of its axes.
+//! Sections of an image: the pixels that a cutout or a result uses, and the new numbers of its axes.
 
 use crate::code::Code;
 use crate::error::{FormatError, Place};
 use crate::hdu::Hdu;
 use crate::wcs::Description;
 
-/// The pixels that are taken along one axis. The default takes none.
+/// Pixels selected along one axis. The default selects none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AxisSelection {
-    /// The first pixel taken, 0-based.
+    /// First selected pixel, 0-based.
     pub first: u64,
-    /// How many, 1 or more.
+    /// Number of selected pixels, 1 or more.
     pub count: u64,
-    /// From each to the next; negative to go backwards, not 0.
+    /// Step between selected pixels; negative for reverse order, never 0.
     pub step: i64,
-    /// The axis stays; only one of a single pixel can be left out.
+    /// Whether the result keeps the axis; only an axis of a single pixel can be left out.
     pub keep: bool,
-    /// How many undefined pixels the result has before the first pixel taken.
+    /// Number of undefined pixels that the result has before the first selected pixel.
     pub before: u64,
-    /// And how many after the last one.
+    /// Number of undefined pixels after the last selected pixel.
     pub after: u64,
 }
 
 impl AxisSelection {
-    /// Pixels of the result.
+    /// Number of pixels of the result along this axis.
     #[must_use]
     pub fn pixels(&self) -> u64 {
         self.count.saturating_add(self.before).saturating_add(self.after)
@@ -33,29 +33,29 @@ impl AxisSelection {
 /// Treatment of an axis of the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is an axis of the result.
+    /// Kept as an axis of the result.
     Kept,
-    /// Its pixels have become one: an axis of length 1, as wide as they are together.
+    /// Reduced to one pixel: an axis of length 1, as wide as all its pixels together.
     Collapsed,
-    /// Its pixels have become one and the axis is gone, with its coordinates. Where those of an axis that stays depend
-    /// on it (through PC, CD or CROTA, or as the other axis of the sky), they stay, without an axis of the array.
+    /// Reduced to one pixel and removed, with its coordinates. If coordinates of a remaining axis depend on it (through
+    /// PC, CD or CROTA, or as the other celestial axis), its coordinates stay, without an axis of the array.
     Removed,
 }
 
-/// The pixels that are used along one axis, and what becomes of them.
+/// Pixels used along one axis, and the fate of the axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResultAxis {
     /// The first pixel, 0-based.
     pub first: u64,
-    /// How many; 0 as well, which move nothing.
+    /// Number of pixels; 0 is allowed and changes no coordinates.
     pub count: u64,
-    /// From each to the next; negative to go backwards, not 0.
+    /// Step between pixels; negative for reverse order, never 0.
     pub step: i64,
     /// Treatment of each axis.
     pub fate: Fate,
 }
 
-/// A section that lies within its image.
+/// A section within the bounds of its image.
 #[derive(Debug)]
 pub(super) struct Section {
     axes: Vec<Axis>,
@@ -65,27 +65,27 @@ pub(super) struct Section {
 /// An axis of the image.
 #[derive(Clone, Copy, Debug)]
 struct Axis {
-    /// Where the centre of the section's first pixel is in the image, 1 being the centre of its first.
+    /// Position in the image of the centre of the section's first pixel; 1 is the centre of the image's first pixel.
     centre: f64,
-    /// Pixels of the image from one pixel of the section to the next.
+    /// Image pixels from one section pixel to the next.
     scale: f64,
-    /// Pixels of the section.
+    /// Number of pixels in the section.
     count: u64,
     place: AxisPlace,
 }
 
-/// Where an axis has gone, with its new number from 1 on: kept ones first, each group in its order.
+/// New place of an axis, with its new number from 1: kept axes first, each group in its original order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum AxisPlace {
     Kept(usize),
-    /// It is an axis of the coordinates alone.
+    /// An axis of the coordinates only.
     LeftOut(usize),
-    /// No card describes it any more.
+    /// An axis that no card describes any more.
     Removed,
 }
 
 impl Section {
-    /// The section of a cutout: each group of axes, kept and left out, stays in its order.
+    /// Returns the section of a cutout: kept axes and left-out axes each stay in order.
     pub fn of_cutout(hdu: &Hdu, axes: &[AxisSelection]) -> Result<Self, FormatError> {
         let refused = |code: Code, place: Place, expected: &str, found: String| {
             Err(FormatError::new(code, place, expected, found))
@@ -94,7 +94,7 @@ impl Section {
         check_count(hdu, axes.len())?;
         for (n, (axis, &size)) in (1..).zip(axes.iter().zip(&hdu.axes)) {
             let place = hdu.header.place(&format!("NAXIS{n}"));
-            // Of an axis without pixels, none are all.
+            // An empty selection is valid only if the axis has no pixels.
             if !fits(axis.first, axis.count, axis.step, size) || (axis.count == 0 && size > 0) {
                 return Err(outside(place, size, axis.first, axis.count, axis.step));
             }
@@ -115,8 +115,7 @@ impl Section {
         })))
     }
 
-    /// The section of a result. A removed axis stays in the coordinates when those of other axes
-    /// depend on it.
+    /// Returns the section of a result. A removed axis keeps its coordinates if those of other axes depend on it.
     pub fn of_result(
         hdu: &Hdu,
         axes: &[ResultAxis],
@@ -134,7 +133,7 @@ impl Section {
         let depends = |one: usize, other: usize| {
             descriptions.iter().any(|description| description.couples(&hdu.header, one, other))
         };
-        // An axis that stays may make others stay.
+        // An axis that stays may require others: repeat until none changes.
         while let Some(axis) = (0..axes.len()).find(|&axis| {
             removed[axis] && (0..axes.len()).any(|n| !removed[n] && depends(axis + 1, n + 1))
         }) {
@@ -168,17 +167,17 @@ impl Section {
         Section { axes, kept }
     }
 
-    /// Axes of the image.
+    /// Number of axes of the image.
     pub fn axes(&self) -> usize {
         self.axes.len()
     }
 
-    /// Axes of the section's own array.
+    /// Number of axes of the section's array.
     pub fn kept(&self) -> usize {
         self.kept
     }
 
-    /// The new number of an axis, `None` for one that is gone; coordinate axes beyond those of the array follow.
+    /// Returns the new number of an axis, `None` if it is removed; coordinate axes beyond the array's follow.
     pub fn number(&self, axis: usize) -> Option<usize> {
         match self.axes.get(axis - 1).map(|axis| axis.place) {
             Some(AxisPlace::Kept(number) | AxisPlace::LeftOut(number)) => Some(number),
@@ -187,7 +186,7 @@ impl Section {
         }
     }
 
-    /// How many of the axes 1 to `last` are gone.
+    /// Number of removed axes among 1 to `last`.
     pub fn removed_up_to(&self, last: usize) -> usize {
         let gone = |axis: &&Axis| axis.place == AxisPlace::Removed;
         self.axes.iter().take(last).filter(gone).count()
@@ -197,31 +196,31 @@ impl Section {
         self.axes.get(axis - 1).is_none_or(|axis| matches!(axis.place, AxisPlace::Kept(_)))
     }
 
-    /// No axis is left out.
+    /// Whether no axis is left out.
     pub fn keeps_all(&self) -> bool {
         self.kept == self.axes.len()
     }
 
-    /// The axis is there under its old number.
+    /// Whether the axis keeps its number.
     pub fn keeps_in_place(&self, axis: usize) -> bool {
         self.keeps(axis) && self.number(axis) == Some(axis)
     }
 
-    /// The axis of the image that has a new number, and its pixels; `None` unless it is kept.
+    /// Returns the image axis that has a new number, and its pixel count; `None` unless the axis is kept.
     pub fn kept_axis(&self, number: usize) -> Option<(usize, u64)> {
         let mut axes = (1..).zip(&self.axes);
         let (axis, found) = axes.find(|(_, axis)| axis.place == AxisPlace::Kept(number))?;
         Some((axis, found.count))
     }
 
-    /// Gives the axes, all of which are kept, other numbers.
+    /// Renumbers the axes, all of which must be kept.
     pub fn renumber(&mut self, numbers: &[usize]) {
         for (axis, &number) in self.axes.iter_mut().zip(numbers) {
             axis.place = AxisPlace::Kept(number);
         }
     }
 
-    /// Makes each pixel stand for several of the image side by side, of which it was the first.
+    /// Widens each pixel to several adjacent image pixels, of which it was the first.
     pub fn widen(&mut self, widths: &[u64]) {
         for (axis, &width) in self.axes.iter_mut().zip(widths) {
             axis.centre += (width as f64 - 1.0) / 2.0;
@@ -231,7 +230,7 @@ impl Section {
         }
     }
 
-    /// Where the centre of the first pixel is in the image, 1 being the centre of its first.
+    /// Position in the image of the centre of the first pixel; 1 is the centre of the image's first pixel.
     pub fn centre(&self, axis: usize) -> f64 {
         self.axes.get(axis - 1).map_or(1.0, |axis| axis.centre)
     }
@@ -241,13 +240,13 @@ impl Section {
         self.axes.get(axis - 1).map_or(1.0, |axis| axis.scale)
     }
 
-    /// Pixels of the axis have other numbers than before.
+    /// Whether pixels of the axis have new numbers.
     pub fn moves(&self, axis: usize) -> bool {
         (self.centre(axis), self.step(axis)) != (1.0, 1.0)
     }
 
-    /// The number of a pixel of the image, 1 being its first, in the section: pixel p' of the section is pixel
-    /// p = centre + (p' - 1) · step of the image.
+    /// Converts a pixel number of the image (1 is its first) to the section: section pixel p' is image pixel p = centre
+    /// + (p' - 1) · step.
     pub fn pixel(&self, axis: usize, pixel: f64) -> f64 {
         let centre = self.centre(axis);
         match self.step(axis) {
@@ -258,7 +257,7 @@ impl Section {
 }
 
 impl Axis {
-    /// Pixels that stay pixels.
+    /// Returns an axis whose pixels stay separate.
     fn taken(first: u64, count: u64, step: i64, place: AxisPlace) -> Axis {
         let scale = if count > 1 { step as f64 } else { 1.0 };
         Axis { centre: first as f64 + 1.0, scale, count, place }
@@ -266,8 +265,8 @@ impl Axis {
 }
 
 impl ResultAxis {
-    /// One pixel of what was several: about their middle, and as wide as they are together, those between the steps
-    /// included.
+    /// Returns the axis reduced to one pixel, centred on all its pixels and as wide as they are together; pixels
+    /// skipped by the step count too.
     fn collapsed(&self, place: AxisPlace) -> Axis {
         let (count, step) = (self.count.max(1) as f64, self.step as f64);
         let middle = self.first as f64 + 1.0 + (count - 1.0) * step / 2.0;
@@ -290,7 +289,7 @@ fn outside(place: Place, size: u64, first: u64, count: u64, step: i64) -> Format
     FormatError::new(Code::SectionRange, place, expected, found)
 }
 
-/// The pixels lie within an axis of `size` pixels; none lie anywhere.
+/// Whether the pixels are within an axis of `size` pixels; an empty selection always is.
 fn fits(first: u64, count: u64, step: i64, size: u64) -> bool {
     let size = i128::from(size);
     let last = i128::from(count.saturating_sub(1))

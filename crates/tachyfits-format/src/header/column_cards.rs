@@ -1,6 +1,6 @@
-//! The cards of a table's columns when columns are added, removed or moved: all keywords that the
-//! Standard indexes by column follow their column, with comments, and so do those that archives use
-//! (TDBINn, TCOMMn, TUCDn). Other keywords stay unchanged.
+//! The cards of a table's columns when columns are added, removed or moved: all keywords that the Standard indexes by
+//! column follow their column, with comments, and so do those of archives (TDBINn, TCOMMn, TUCDn). Other keywords stay
+//! unchanged.
 
 use super::Header;
 use crate::card::Card;
@@ -11,13 +11,12 @@ use crate::new_table::{NewColumn, NewTable};
 use crate::table::TableKind;
 use tachyfits_memory as memory;
 
-/// The forms of keywords that belong to a column, each with its words.
+/// Forms of keywords that belong to a column, each with its words.
 ///
-/// Sect. 7.2 and 7.3; Tables 22 and 23 and Sect. 8.2.1 for coordinates (those of vectors in cells
-/// begin with the number of an axis, those of pixel lists with T); Table 35 and Sect. 9 for times;
-/// Sect. 10.3 for compressed tables. TDBIN, CDL and letters after the long words come from X-ray
-/// archives, TCOMM, TUCD, TUTYP, TDESC, TDOC and TCCLS from others, TSSTR is ours
-/// ([`crate::Substrings`]).
+/// Sect. 7.2 and 7.3; Tables 22 and 23 and Sect. 8.2.1 for coordinates (for vectors in cells they begin with the number
+/// of an axis, for pixel lists with T); Table 35 and Sect. 9 for times; Sect. 10.3 for compressed tables. TDBIN, CDL
+/// and letters after the long words come from X-ray archives, TCOMM, TUCD, TUTYP, TDESC, TDOC and TCCLS from others;
+/// TSSTR is defined by this library ([`crate::Substrings`]).
 const FORMS: [(CardForm, &[&str]); 6] = [
     (
         CardForm { axes: 0, behind: Behind::Nothing, letter: false },
@@ -49,16 +48,16 @@ const FORMS: [(CardForm, &[&str]); 6] = [
     (CardForm { axes: 1, behind: Behind::Parameter, letter: true }, &["V", "PV", "S", "PS"]),
 ];
 
-/// Matrices of vectors in cells: the digits of two axes precede the word.
+/// Matrices of vectors in cells: the word follows the digits of two axes.
 const MATRICES: [&str; 2] = ["PC", "CD"];
 
-/// How the keywords of some words are put together.
+/// Composition of the keywords of some words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CardForm {
-    /// Digits of axes at least before the word; 0: none.
+    /// Minimum number of axis digits before the word; 0: none allowed.
     axes: usize,
     behind: Behind,
-    /// The letter of an alternate description may be at the end.
+    /// Whether the letter of an alternate description may follow.
     letter: bool,
 }
 
@@ -66,13 +65,13 @@ struct CardForm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Behind {
     Nothing,
-    /// The number of a parameter, or X for an array of all.
+    /// Number of a parameter, or X for an array of all.
     Parameter,
-    /// The number of another column.
+    /// Number of another column.
     Column,
 }
 
-/// The form of a word, in upper case, behind these digits.
+/// Returns the form of a word, in upper case, that follows `axes` digits.
 fn form_of(axes: usize, word: &str) -> Option<CardForm> {
     if axes > 1 && MATRICES.contains(&word) {
         return Some(CardForm { axes: 2, behind: Behind::Nothing, letter: true });
@@ -81,9 +80,9 @@ fn form_of(axes: usize, word: &str) -> Option<CardForm> {
     forms.find(|(_, words)| words.contains(&word)).map(|(form, _)| *form)
 }
 
-/// A keyword of a column: the part before the number, the number, the part after an underscore, and
-/// the letter of a coordinate description. Letters keep the case in which they are read: of cards
-/// that differ in case alone, the case decides which one is read.
+/// A keyword of a column: the part before the number, the number, the part after an underscore, and the letter of a
+/// coordinate description. Letters keep their case: among cards that differ only in case, the case decides which one is
+/// read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnKeyword<'a> {
     head: &'a str,
@@ -94,7 +93,7 @@ pub struct ColumnKeyword<'a> {
 }
 
 impl<'a> ColumnKeyword<'a> {
-    /// Takes a keyword apart; `None` if it belongs to no column.
+    /// Parses a keyword; `None` if it does not belong to a column.
     ///
     /// ```
     /// use tachyfits_format::ColumnKeyword;
@@ -106,7 +105,7 @@ impl<'a> ColumnKeyword<'a> {
     /// ```
     #[must_use]
     pub fn of(keyword: &'a str) -> Option<ColumnKeyword<'a>> {
-        // Longer ones are of HIERARCH cards.
+        // Only HIERARCH cards have longer keywords.
         if keyword.len() > KEYWORD_BYTES {
             return None;
         }
@@ -144,13 +143,13 @@ impl<'a> ColumnKeyword<'a> {
         known.then_some(ColumnKeyword { head, column, second, letter, behind: form.behind })
     }
 
-    /// The number of its column, from 1.
+    /// Number of the column, from 1.
     #[must_use]
     pub fn column(&self) -> usize {
         self.column
     }
 
-    /// The keyword with `#` in the place of the number; `None` if it names another column too.
+    /// Returns the keyword with `#` in place of the number; `None` if it also names another column.
     #[must_use]
     pub fn pattern(&self) -> Option<String> {
         let ColumnKeyword { head, second, letter, .. } = self;
@@ -158,13 +157,13 @@ impl<'a> ColumnKeyword<'a> {
         (self.behind != Behind::Column).then(|| format!("{head}#{second}{letter}"))
     }
 
-    /// The keyword with the numbers that columns have now; `None` if one of them is gone.
+    /// Returns the keyword with the new column numbers; `None` if one of its columns is removed.
     fn renumbered(self, place: &impl Fn(usize) -> Option<usize>) -> Option<String> {
         let ColumnKeyword { head, column, second, letter, behind } = self;
         let column = place(column)?;
         let second = match second {
             None => String::new(),
-            // A number that no column can have is left to those who check the header.
+            // Verification reports a number that no column can have.
             Some(second) => match number_of_column(second).filter(|_| behind == Behind::Column) {
                 Some(other) => format!("_{}", place(other)?),
                 None => format!("_{second}"),
@@ -174,14 +173,15 @@ impl<'a> ColumnKeyword<'a> {
     }
 }
 
-/// A number that a column may have (Sect. 7.2.1).
+/// Parses a valid column number (Sect. 7.2.1).
 fn number_of_column(digits: &str) -> Option<usize> {
     let number = digits.parse().ok().filter(|column| (1..=999).contains(column));
     number.filter(|_| !digits.starts_with('0'))
 }
 
-/// Whether a keyword, in either case, belongs to a column of a table; if so, what it is called when columns have other
-/// places (both from 1), in the same case: nothing where its column, or another one that it names, has none.
+/// Renumbers a keyword, in either case, that belongs to a column of a table; `place` maps old to new column numbers
+/// (both from 1). Returns `None` if it does not belong to a column, and `Some(None)` if a column that it names is
+/// removed.
 ///
 /// ```
 /// use tachyfits_format::column_keyword;
@@ -198,8 +198,8 @@ pub fn column_keyword(
 }
 
 impl Header {
-    /// Gives every card of a column the number that `place` says (both from 1), and removes those of columns that have no
-    /// place any more. TFIELDS is not changed.
+    /// Renumbers every card of a column by `place` (both from 1), and removes the cards of columns without a place.
+    /// TFIELDS is not changed.
     ///
     /// # Errors
     /// [`crate::Code::CardText`] if a keyword would be longer than eight characters.
@@ -246,8 +246,8 @@ impl Header {
         Ok(())
     }
 
-    /// Inserts the cards of a new column, whose number (from 1) no other column has, after those of
-    /// the columns before it; `offset` is the start of its field in the row, for TBCOLn.
+    /// Inserts the cards of a new column, whose number (from 1) must be unused, after the cards of the columns before
+    /// it; `offset` is the start of its field in the row, for TBCOLn.
     ///
     /// # Errors
     /// As [`NewTable::header`].
@@ -419,7 +419,7 @@ mod tests {
         assert_eq!(error.code(), Code::CardText);
         assert!(error.to_string().contains("TPC99_100"), "{error}");
         assert_eq!(header.get_f64("TPC98_99"), Ok(Some(0.5)));
-        // Without its column it goes with it.
+        // A keyword that names another column is removed with that column.
         header.renumber_columns(|column| (column != 99).then_some(column)).unwrap();
         assert_eq!(header.cards(), []);
     }

@@ -1,6 +1,6 @@
-//! Changes of a header that keep the bytes of all other cards: cards inserted and renamed, the cards of structure told from
-//! the others, space kept or used before END, and the mandatory cards of a primary HDU turned into those of an IMAGE
-//! extension and back.
+//! Changes of a header that keep the bytes of all other cards: insert and rename cards, recognise structural cards,
+//! keep or use space before END, and convert the mandatory cards of a primary HDU to those of an IMAGE extension and
+//! back.
 
 use super::Header;
 use crate::card::Card;
@@ -11,25 +11,25 @@ use crate::value::Value;
 use tachyfits_memory as memory;
 
 impl Header {
-    /// Puts a card before the card of index `at`, or at the end.
+    /// Inserts a card before the card of index `at`, or at the end.
     pub fn insert(&mut self, at: usize, card: Card) {
         self.cards.insert(at.min(self.cards.len()), card);
         self.changed();
     }
 
-    /// Puts a card in the place of another.
+    /// Replaces the card of index `at`.
     ///
     /// # Panics
-    /// If there is no card of this index.
+    /// Panics if there is no card of this index.
     pub fn replace(&mut self, at: usize, card: Card) {
         self.cards[at] = card;
         self.changed();
     }
 
-    /// Gives the first card of a keyword another keyword; value and comment stay. False if there is no such card.
+    /// Renames the keyword of its first card; value and comment stay. Returns false if there is no such card.
     ///
     /// # Errors
-    /// [`crate::Code::CardText`] if the new keyword can have no value.
+    /// [`crate::Code::CardText`] if the new keyword cannot have a value.
     ///
     /// ```
     /// use tachyfits_format::Header;
@@ -42,7 +42,7 @@ impl Header {
     pub fn rename(&mut self, keyword: &str, to: &str) -> Result<bool, FormatError> {
         let Some(at) = self.position(keyword) else { return Ok(false) };
         let card = &self.cards[at];
-        // Also checks the new keyword.
+        // Also validates the new keyword.
         let template = Card::new(to, Value::Undefined, "")?;
         self.cards[at] = match is_plain(card.keyword()) && is_plain(template.keyword()) {
             true => card.renamed(to),
@@ -52,8 +52,8 @@ impl Header {
         Ok(true)
     }
 
-    /// Gives the first card of a keyword another comment, or none; the value keeps every digit as it is written. False if
-    /// there is no such card, or it is one of text alone.
+    /// Replaces the comment of a keyword's first card; the value keeps every digit. Returns false if there is no such
+    /// card, or it is commentary.
     ///
     /// # Errors
     /// See [`Card::new`].
@@ -72,7 +72,7 @@ impl Header {
         let Some(value) = card.value().cloned() else { return Ok(false) };
         let keyword = card.keyword().to_owned();
         let new = match is_plain(&keyword) {
-            // In lower case a keyword is read, and none of a new card.
+            // A keyword in lower case is accepted in existing cards, not in new ones.
             true => Card::new(&keyword.to_ascii_uppercase(), value, comment)?.renamed(&keyword),
             false => Card::new(&keyword, value, comment)?,
         };
@@ -80,8 +80,8 @@ impl Header {
         Ok(true)
     }
 
-    /// Makes the header as long as `bytes`, if that can be done by leaving out blank cards before END or adding some: what
-    /// follows it in a file then need not be moved.
+    /// Changes the length of the header to `bytes`, if removing or adding blank cards before END suffices: the data
+    /// after it in a file then stay in place.
     pub fn fit(&mut self, bytes: u64) {
         let is_longer = |header: &Header| header.block_bytes() > bytes;
         while is_longer(self) && self.cards.last().is_some_and(Card::is_blank) {
@@ -90,7 +90,7 @@ impl Header {
         }
         let wanted = bytes / CARD_BYTES as u64;
         let records = self.record_index(self.cards.len()) as u64 + 1;
-        // END must be in the last block, anywhere in it.
+        // END must be in the last block, at any position.
         let per_block = (BLOCK_BYTES / CARD_BYTES) as u64;
         let missing = (wanted + 1).saturating_sub(per_block).saturating_sub(records);
         if wanted >= per_block && missing > 0 {
@@ -99,8 +99,8 @@ impl Header {
         }
     }
 
-    /// Whether the first card has this keyword, in either case. SIMPLE or XTENSION there is what the HDU begins with,
-    /// whatever cards of theirs come later.
+    /// Whether the first card has this keyword, in either case. SIMPLE or XTENSION there determines the HDU, whatever
+    /// later cards say.
     ///
     /// ```
     /// assert!(tachyfits_format::Header::empty_primary().begins_with("SIMPLE"));
@@ -110,11 +110,11 @@ impl Header {
         self.cards.first().is_some_and(|card| card.keyword().eq_ignore_ascii_case(keyword))
     }
 
-    /// The mandatory cards of the header of a primary HDU turned into those of an IMAGE extension; a header that does not
-    /// begin with SIMPLE stays as it is.
+    /// Converts the mandatory cards of a primary HDU to those of an IMAGE extension; a header that does not begin with
+    /// SIMPLE stays unchanged.
     ///
     /// # Errors
-    /// If NAXIS is not an integer.
+    /// Returns an error if NAXIS is not an integer.
     pub fn into_extension(self) -> Result<Header, FormatError> {
         if !self.begins_with("SIMPLE") {
             return Ok(self);
@@ -127,11 +127,11 @@ impl Header {
         Ok(header)
     }
 
-    /// The mandatory cards of the header of an IMAGE extension turned into those of a primary HDU; a header that does not
-    /// begin with XTENSION stays as it is.
+    /// Converts the mandatory cards of an IMAGE extension to those of a primary HDU; a header that does not begin with
+    /// XTENSION stays unchanged.
     ///
     /// # Errors
-    /// If NAXIS is not an integer.
+    /// Returns an error if NAXIS is not an integer.
     pub fn into_primary(self) -> Result<Header, FormatError> {
         if !self.begins_with("XTENSION") {
             return Ok(self);
@@ -143,11 +143,11 @@ impl Header {
         Ok(header)
     }
 
-    /// The header with its mandatory cards in their places (Tables 7 and 10), PCOUNT and GCOUNT of an extension added where
-    /// they are missing. Values and comments stay.
+    /// Moves the mandatory cards to their places (Tables 7 and 10), and adds PCOUNT and GCOUNT of an extension if
+    /// missing. Values and comments stay.
     ///
     /// # Errors
-    /// If NAXIS is not an integer.
+    /// Returns an error if NAXIS is not an integer.
     pub fn with_mandatory_first(self) -> Result<Header, FormatError> {
         let naxis = self.get_i64("NAXIS")?.unwrap_or(0).clamp(0, 999);
         let is_extension = self.begins_with("XTENSION");
@@ -174,8 +174,8 @@ impl Header {
         Ok(Header::from_cards(cards))
     }
 
-    /// Replaces the first card, and drops cards of these keywords and later ones that would define
-    /// the kind of the HDU; returns the index of the card after its axes.
+    /// Replaces the first card, and drops cards of the keywords `without` and later cards that would define the kind of
+    /// the HDU; returns the index of the card after its axes.
     fn begun_with(mut self, first: Card, without: &[&str]) -> Result<(Header, usize), FormatError> {
         let mut cards = self.cards.split_off(1);
         cards.retain(|card| {
@@ -189,7 +189,7 @@ impl Header {
         Ok((self, after))
     }
 
-    /// The header of a primary HDU without data.
+    /// Returns the header of a primary HDU without data.
     ///
     /// ```
     /// let header = tachyfits_format::Header::empty_primary();
@@ -210,10 +210,10 @@ impl Header {
         ])
     }
 
-    /// The index of the card after NAXIS and its NAXISn.
+    /// Returns the index of the card after NAXIS and its NAXISn.
     ///
     /// # Errors
-    /// If NAXIS is not an integer.
+    /// Returns an error if NAXIS is not an integer.
     pub fn after_axes(&self) -> Result<usize, FormatError> {
         let naxis = self.get_i64("NAXIS")?.unwrap_or(0);
         let last = match naxis {
@@ -224,8 +224,8 @@ impl Header {
     }
 }
 
-/// Whether a keyword, in either case, says where the data of its HDU are and how they lie (Sect. 4.4.1, 6.1, 7.2.1, 7.3.1):
-/// such a card changes with the data only.
+/// Whether a keyword, in either case, describes position and layout of the data of its HDU (Sect. 4.4.1, 6.1, 7.2.1,
+/// 7.3.1): such a card changes only with the data.
 ///
 /// ```
 /// use tachyfits_format::is_structural;
@@ -237,7 +237,7 @@ pub fn is_structural(keyword: &str) -> bool {
     matches!(keyword, "THEAP" | "END") || card_writer::is_mandatory(keyword)
 }
 
-/// The keyword fits the keyword field: only a HIERARCH card has a longer one.
+/// Whether the keyword fits in the keyword field: only a HIERARCH card has a longer one.
 fn is_plain(keyword: &str) -> bool {
     keyword.len() <= card_writer::KEYWORD_BYTES && !keyword.contains(' ')
 }
@@ -246,7 +246,7 @@ fn is_plain(keyword: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// A header of these cards, with keywords in upper or in lower case.
+    /// Creates a header of these cards, with keywords in upper or in lower case.
     fn header(cards: &str, lower: bool) -> Header {
         let card = |text: &str| {
             let (keyword, value) = text.split_once('=').unwrap_or((text, "0"));
@@ -261,7 +261,7 @@ mod tests {
         Header::from_cards(cards.split(' ').map(card).collect())
     }
 
-    /// Its keywords in upper case.
+    /// Returns the keywords in upper case.
     fn keywords(header: &Header) -> String {
         let each = header.cards().iter().map(|card| card.keyword().to_ascii_uppercase());
         each.collect::<Vec<_>>().join(" ")

@@ -1,4 +1,4 @@
-//! The first card of each keyword.
+//! Index of the first card of each keyword.
 
 use std::collections::HashMap;
 
@@ -6,24 +6,24 @@ use tachyfits_memory::NoMemory;
 
 use crate::card::Card;
 
-/// A header of at most these cards is searched card by card: an index takes longer to make than it saves, and files have
-/// thousands of such headers.
+/// Headers of up to this many cards are searched linearly: building an index costs more than it saves, and files have
+/// thousands of short headers.
 const FEW_CARDS: usize = 32;
 
-/// Finds the first card with a value of a keyword.
+/// Finds the first card that has a keyword and a value.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KeywordIndex {
-    /// By keyword as written; made where there are more than a few cards.
+    /// Index by keyword as written; built only for more than `FEW_CARDS` cards.
     as_written: Option<HashMap<String, usize>>,
-    /// Keywords with lower-case letters, in upper case.
+    /// Keywords with lower-case letters, converted to upper case.
     folded: HashMap<String, usize>,
 }
 
 impl KeywordIndex {
-    /// The index of no cards, with room for these.
+    /// Creates the index of no cards, with capacity for `cards`.
     ///
     /// # Errors
-    /// If there is too little memory.
+    /// Returns an error if there is too little memory.
     pub(super) fn with_room(cards: usize) -> Result<KeywordIndex, NoMemory> {
         let mut index = KeywordIndex::default();
         if cards > FEW_CARDS {
@@ -34,14 +34,14 @@ impl KeywordIndex {
         Ok(index)
     }
 
-    /// The index of all cards.
+    /// Builds the index of all cards.
     pub(super) fn of(cards: &[Card]) -> KeywordIndex {
         let mut index = KeywordIndex::default();
         (0..cards.len()).for_each(|at| index.add(&cards[..=at], at));
         index
     }
 
-    /// Adds a card that is in its place; those after it, if any, are blank.
+    /// Adds a card that is already in place; cards after it must be blank.
     pub(super) fn add(&mut self, cards: &[Card], at: usize) {
         if cards.len() > FEW_CARDS || self.as_written.is_some() {
             let first = if self.as_written.is_some() { at } else { 0 };
@@ -58,7 +58,7 @@ impl KeywordIndex {
         }
     }
 
-    /// The first card of a keyword as written.
+    /// Finds the first card of a keyword as written.
     pub(super) fn as_written(&self, cards: &[Card], keyword: &str) -> Option<usize> {
         match &self.as_written {
             Some(index) => index.get(keyword).copied(),
@@ -66,7 +66,7 @@ impl KeywordIndex {
         }
     }
 
-    /// The same; a keyword that is not there as written is looked for in the other case.
+    /// Finds the first card of a keyword as written, or otherwise in the other case.
     pub(super) fn first(&self, cards: &[Card], keyword: &str) -> Option<usize> {
         self.as_written(cards, keyword).or_else(|| {
             let upper = keyword.to_ascii_uppercase();
@@ -84,7 +84,7 @@ mod tests {
     use super::{FEW_CARDS, KeywordIndex};
     use crate::card::Card;
 
-    /// Cards of which some repeat a keyword, have one in lower case, or no value.
+    /// Creates cards, some of which repeat a keyword, have it in lower case, or have no value.
     fn cards(count: usize) -> Vec<Card> {
         let card = |at: usize| match at % 5 {
             0 => Card::new(&format!("KEY{}", at % 15), at as i64, "").unwrap(),

@@ -1,5 +1,5 @@
-//! The keywords of one column to a [`Column`]: name, scaling, null, dimensions, unit (Sect. 7.2,
-//! 7.3). [`super::layout`] gives the position of the column in a row.
+//! Converts the keywords of one column to a [`Column`]: name, scaling, null, dimensions, unit (Sect. 7.2, 7.3).
+//! [`super::layout`] computes the position of the column in a row.
 
 use std::fmt::Write;
 
@@ -12,14 +12,14 @@ use crate::header::Header;
 use crate::image::{converted_type, stored_integer};
 use crate::value::Value;
 
-/// Reads columns, noting what had to be forgiven.
+/// Reads columns, with a warning for each tolerated fault.
 pub(super) struct ColumnReader<'a> {
     pub(super) header: &'a Header,
     pub(super) kind: TableKind,
     pub(super) warnings: Warnings,
-    /// The keyword looked for last.
+    /// Keyword of the latest lookup.
     keyword: String,
-    /// ZTABLE = T: keywords of columns with ZFORMn are about the original column (Sect. 10.3.1).
+    /// ZTABLE = T: keywords of columns with ZFORMn describe the original column (Sect. 10.3.1).
     is_compressed: bool,
 }
 
@@ -30,7 +30,7 @@ impl<'a> ColumnReader<'a> {
         ColumnReader { header, kind, warnings, keyword, is_compressed }
     }
 
-    /// The column of this number, from 1; its key and its place in the row are set by the caller.
+    /// Reads the column of this number, from 1; the caller sets its key and its place in the row.
     pub(super) fn column(&mut self, number: usize) -> Result<Column, FormatError> {
         let (form, mut field, substrings) = self.form(number)?;
         let scale = self.scaling("TSCAL", number, field)?.unwrap_or(1.0);
@@ -88,7 +88,7 @@ impl<'a> ColumnReader<'a> {
         Ok((text.trim().to_owned(), field, substrings))
     }
 
-    /// TSSTRn: what divides a field of characters, of which TFORMn says nothing else.
+    /// Reads TSSTRn: the separator of a field of characters, unless TFORMn already divides the field.
     fn substrings(&mut self, number: usize, field: Field) -> Option<Substrings> {
         let is_text = matches!(
             field,
@@ -98,7 +98,7 @@ impl<'a> ColumnReader<'a> {
         Substrings::of(text.trim().as_bytes())
     }
 
-    /// TSCALn or TZEROn, where it has a meaning.
+    /// Reads TSCALn or TZEROn, if the column can be scaled.
     fn scaling(
         &mut self,
         root: &str,
@@ -124,7 +124,7 @@ impl<'a> ColumnReader<'a> {
         Ok(None)
     }
 
-    /// Resolves the conventions for unsigned integers and signed bytes, also those of arrays in the heap; gives whether
+    /// Applies the conventions for unsigned integers and signed bytes, for arrays in the heap as well; returns whether
     /// the values are scaled.
     fn convert(&mut self, number: usize, field: &mut Field, scale: f64, zero: f64) -> bool {
         if let Field::Fixed { element, .. } | Field::Variable { element, .. } = field
@@ -166,7 +166,7 @@ impl<'a> ColumnReader<'a> {
         Ok(null.map(Null::Stored))
     }
 
-    /// TDIMn; of strings its first is their width.
+    /// Reads TDIMn; for strings its first size is their width.
     fn dimensions(&mut self, number: usize, field: &mut Field) -> Vec<u64> {
         let Some(text) = self.text("TDIM", number) else { return Vec::new() };
         let found = form::dimensions(text);
@@ -175,17 +175,18 @@ impl<'a> ColumnReader<'a> {
             Field::Fixed { repeat, .. } => {
                 form::product(dimensions).is_some_and(|size| (1..=repeat).contains(&size))
             }
-            // The lengths of the arrays are in the heap's descriptors.
+            // Descriptors contain the lengths of arrays.
             Field::Variable { .. } => form::product(dimensions).is_some_and(|size| size > 0),
             Field::Text { .. } => false,
         };
-        // Sizes beside a 0 have no elements to be checked by.
+        // Sizes beside a 0 cannot be compared with a number of elements.
         let bounded = |sizes: &Vec<u64>| {
             let others: Vec<u64> = sizes.iter().copied().filter(|&size| size > 0).collect();
             form::product(&others).is_some_and(|product| product <= u64::from(u32::MAX))
         };
         let fits = |sizes: &Vec<u64>| fits(sizes) && (!sizes.contains(&0) || bounded(sizes));
-        // One string that is shorter than its field: programs write so (CasJobs), and other readers give the whole field.
+        // A size shorter than the field for a single string: some programs write this (CasJobs), and other readers
+        // return the whole field.
         let is_cut = |sizes: &Vec<u64>| match (*field, &sizes[..]) {
             (Field::Fixed { element: Element::Character, repeat, .. }, [size]) => *size < repeat,
             _ => false,
@@ -217,7 +218,7 @@ impl<'a> ColumnReader<'a> {
         dimensions
     }
 
-    /// A string that is not blank; of another type it is ignored with a warning, as it only describes.
+    /// Reads a string that is not blank; another type is ignored with a warning, because these keywords only describe.
     fn text(&mut self, root: &str, number: usize) -> Option<&'a str> {
         let value = self.look(root, number)?;
         match value {
@@ -232,7 +233,7 @@ impl<'a> ColumnReader<'a> {
         }
     }
 
-    /// The value of a keyword of this column.
+    /// Returns the value of a keyword of this column.
     fn look(&mut self, root: &str, number: usize) -> Option<&'a Value> {
         let is_of_original = self.is_compressed
             && root != "TTYPE"

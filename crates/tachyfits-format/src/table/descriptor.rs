@@ -1,30 +1,31 @@
-//! Array descriptors: two signed integers in the row that say how many elements of the heap a cell has, and where
-//! (Sect. 7.3.5). CFITSIO writes and reads 32-bit ones without a sign, which matters in heaps beyond 2 GiB. Arrays may share bytes, lie in any order and leave gaps; none may leave the heap.
+//! Array descriptors: two signed integers in the row that state the number of elements of a cell and their position in
+//! the heap (Sect. 7.3.5). CFITSIO writes and reads 32-bit descriptors as unsigned, which matters in heaps beyond 2
+//! GiB. Arrays may share bytes, be in any order and leave gaps, but must be within the heap.
 
 use super::{Element, Field, TableLayout};
 use crate::code::Code;
 use crate::error::{FormatError, Place};
 use tachyfits_memory as memory;
 
-/// Where the array of a cell lies in the heap; checked.
+/// Position of the array of a cell in the heap; validated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Descriptor {
-    /// Elements; of `Element::Bit` bits.
+    /// Number of elements; for `Element::Bit` bits.
     pub count: u64,
-    /// Bytes from the start of the heap; 0 where there are no elements, whatever the file has there.
+    /// Bytes from the start of the heap; 0 if there are no elements, whatever the file states.
     pub offset: u64,
 }
 
 impl TableLayout {
-    /// The array of one cell; `bytes` are those of the column's field in the row. `row` counts from 0 and serves for
-    /// messages.
+    /// Returns the array of one cell; `bytes` contains the column's field in the row. `row` counts from 0 and is used
+    /// for messages.
     ///
     /// # Errors
-    /// [`Code::DescriptorRange`] if it is negative or leaves the heap, [`Code::HeapPlace`] and the like if the heap cannot
-    /// be found, [`Code::NotVariable`] if the column's values lie in the rows.
+    /// [`Code::DescriptorRange`] if it is negative or outside of the heap, [`Code::HeapPlace`] and similar codes if the
+    /// heap cannot be located, [`Code::NotVariable`] if the column's values are in the rows.
     ///
     /// # Panics
-    /// If there is no such column, or `bytes` are fewer than the field has.
+    /// Panics if there is no such column, or `bytes` is shorter than the field.
     pub fn descriptor(
         &self,
         column: usize,
@@ -35,15 +36,14 @@ impl TableLayout {
         field.check(self, row, field.stored(bytes))
     }
 
-    /// The arrays of rows from `first_row` (from 0) on, appended to `descriptors`: the field of the
-    /// column is at the start of `bytes` and after every `step` bytes. For whole rows, `step` is
-    /// `row_bytes`.
+    /// Appends the arrays of rows from `first_row` (from 0) to `descriptors`: the column's field is at the start of
+    /// `bytes` and repeats every `step` bytes. For whole rows, `step` is `row_bytes`.
     ///
     /// # Errors
-    /// See [`TableLayout::descriptor`]; the first row that has one.
+    /// See [`TableLayout::descriptor`]; the error of the first invalid row.
     ///
     /// # Panics
-    /// If there is no such column, or `step` is less than the bytes of the field.
+    /// Panics if there is no such column, or `step` is less than the bytes of the field.
     pub fn descriptors(
         &self,
         column: usize,
@@ -57,7 +57,7 @@ impl TableLayout {
         if field.bytes == 0 {
             return Ok(());
         }
-        // The last field need not be followed by the rest of its row.
+        // The rest of the row may be missing after the last field.
         let cells = bytes.chunks(step).filter(|cell| cell.len() >= field.bytes);
         memory::reserve(descriptors, bytes.len() / step + 1, "descriptors")?;
         for (row, cell) in (first_row..).zip(cells) {
@@ -79,10 +79,10 @@ impl TableLayout {
         Ok(DescriptorField { column, element, wide, heap_bytes, bytes })
     }
 
-    /// Where a cell is, for messages: `column` and `row` count from 0.
+    /// Returns the place of a cell, for messages: `column` and `row` count from 0.
     ///
     /// # Panics
-    /// If there is no such column.
+    /// Panics if there is no such column.
     #[must_use]
     pub fn place(&self, column: usize, row: Option<u64>) -> Place {
         let found = &self.columns[column];
@@ -97,7 +97,7 @@ impl TableLayout {
     }
 }
 
-/// How the descriptors of a column are stored.
+/// Encoding of the descriptors of a column.
 struct DescriptorField {
     column: usize,
     element: Element,
@@ -107,7 +107,7 @@ struct DescriptorField {
 }
 
 impl DescriptorField {
-    /// Count and offset as stored.
+    /// Returns count and offset as stored.
     fn stored(&self, bytes: &[u8]) -> [i64; 2] {
         match self.bytes {
             0 => [0, 0],
@@ -140,8 +140,8 @@ impl DescriptorField {
     }
 }
 
-/// Count and offset of a descriptor. 32-bit ones have no sign in a heap that signed ones do not reach: their negative
-/// numbers mean nothing.
+/// Decodes count and offset of a descriptor. In a heap beyond the range of signed 32-bit numbers, 32-bit descriptors
+/// are unsigned: negative numbers have no meaning there.
 pub(crate) fn stored_pair(bytes: &[u8], wide: bool, heap_bytes: u64) -> [i64; 2] {
     if wide {
         return [0, 8].map(|at| i64::from_be_bytes(array(&bytes[at..])));

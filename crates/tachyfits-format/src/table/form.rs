@@ -1,5 +1,5 @@
-//! TFORMn and TDIMn to what a field is, and back (Sect. 7.2.1, 7.3.1, 7.3.2). Not the other keywords of a column, which are
-//! [`super::column`].
+//! Converts TFORMn and TDIMn to the description of a field, and back (Sect. 7.2.1, 7.3.1, 7.3.2). [`super::column`]
+//! reads the other keywords of a column.
 
 use super::{Element, Field, Substrings, TextForm};
 use crate::hdu::StoredType;
@@ -7,16 +7,16 @@ use crate::image::{ValueType, native_type};
 
 /// Content of TFORMn.
 pub(crate) struct Form {
-    /// The field; numbers are of the stored type's own signedness.
+    /// The field, with numbers in the signedness of the stored type.
     pub(crate) field: Field,
     /// Separator of strings of any length in a field of characters.
     pub(crate) substrings: Option<Substrings>,
-    /// The form is written as the Standard does not allow, but can mean only this.
+    /// Whether the form violates the Standard, but is unambiguous.
     pub(crate) irregular: bool,
 }
 
-/// A form of a binary table: `rT`, `rAw`, `rPT(max)` or `rQT(max)`. Text after the type has no
-/// meaning (Sect. 7.3.1); `None` if it is not a form, or its bytes do not fit 64 bits.
+/// Parses a form of a binary table: `rT`, `rAw`, `rPT(max)` or `rQT(max)`. Text after the type is ignored (Sect.
+/// 7.3.1); `None` if it is not a form, or its bytes exceed 64 bits.
 pub(crate) fn binary(text: &str) -> Option<Form> {
     let form = binary_without_blanks(text.trim())?;
     // Leading blanks are significant in strings.
@@ -55,7 +55,7 @@ fn binary_without_blanks(text: &str) -> Option<Form> {
     Some(Form { field, substrings: None, irregular })
 }
 
-/// The text of an irregular form as the Standard writes it, where case and an absent `.0` are all that is irregular.
+/// Returns an irregular form in the notation of the Standard, if only its case or a missing `.0` is irregular.
 ///
 /// ```text
 /// 1pe(8)  1PE(8)
@@ -64,7 +64,7 @@ fn binary_without_blanks(text: &str) -> Option<Form> {
 pub(crate) fn regular(text: &str, read: fn(&str) -> Option<Form>) -> Option<String> {
     let found = read(text).filter(|found| found.irregular)?;
     let upper = text.trim().to_ascii_uppercase();
-    // `:sstr` in lower case divides nothing, and what divides does so still.
+    // `:sstr` in lower case declares no separator; a repair must not change that.
     let is_same = |new: &Form| {
         !new.irregular && new.field == found.field && new.substrings == found.substrings
     };
@@ -97,8 +97,8 @@ const fn stored_type(letter: u8) -> Option<StoredType> {
     })
 }
 
-/// The bytes of one string of `rAw`, or of the older `rA:SSTRw` (FITS 3.0, Appendix C.2). Programs also write `rA` followed
-/// by what does not fit into the field.
+/// Returns the bytes of one string of `rAw`, or of the older `rA:SSTRw` (FITS 3.0, Appendix C.2). Some programs write a
+/// width after `rA` that exceeds the field; it is ignored.
 fn string_width(repeat: u64, rest: &[u8]) -> u64 {
     let (digits, _) = match rest.strip_prefix(b":SSTR").map(split_number) {
         Some((width, after)) if after.trim_ascii().is_empty() => (width, after),
@@ -114,13 +114,13 @@ impl Substrings {
         let (width, rest) = split_number(text.strip_prefix(b"SSTR")?);
         let (code, rest) = split_number(rest.strip_prefix(b"/")?);
         let delimiter = number(code).and_then(|code| u8::try_from(code).ok());
-        // A NUL ends the last string.
+        // NUL ends the last string, so it cannot separate strings.
         let delimiter = delimiter.filter(|delimiter| *delimiter > 0)?;
         let most = number(width).filter(|_| rest.trim_ascii().is_empty())?;
         Some(Substrings { most, delimiter })
     }
 
-    /// The convention has printable characters.
+    /// Whether the delimiter is unprintable, which the convention forbids.
     const fn is_odd(self) -> bool {
         !matches!(self.delimiter, b' '..=b'~')
     }
@@ -133,19 +133,19 @@ impl std::fmt::Display for Substrings {
     }
 }
 
-/// `(max)`.
+/// Parses `(max)`.
 fn most(rest: &[u8]) -> Option<u64> {
     let inside = rest.trim_ascii_start().strip_prefix(b"(")?;
     number(inside.split(|&byte| byte == b')').next()?.trim_ascii())
 }
 
-/// `(max)` without blanks, which is what the Standard has, and what may follow it.
+/// Whether the text begins with `(max)` without blanks, as in the Standard.
 fn is_length(text: &[u8]) -> bool {
     let (digits, after) = split_number(text.strip_prefix(b"(").unwrap_or_default());
     !digits.is_empty() && after.starts_with(b")")
 }
 
-/// A form of an ASCII table: `Aw`, `Iw`, `Fw.d`, `Ew.d`, `Dw.d`.
+/// Parses a form of an ASCII table: `Aw`, `Iw`, `Fw.d`, `Ew.d`, `Dw.d`.
 pub(crate) fn ascii(text: &str) -> Option<Form> {
     let compact = text.replace(' ', "");
     let form = ascii_without_blanks(&compact)?;
@@ -164,7 +164,7 @@ fn ascii_without_blanks(text: &str) -> Option<Form> {
         b'D' => TextForm::Double,
         _ => return None,
     };
-    // Strings without characters are written like `0A` in a binary table; a number has some.
+    // Strings without characters are written like `0A` in a binary table; a number has at least one character.
     if width == 0 && text != TextForm::Characters {
         return None;
     }
@@ -172,11 +172,11 @@ fn ascii_without_blanks(text: &str) -> Option<Form> {
     let mut decimals = 0;
     if text.has_decimals() {
         let stated = rest.strip_prefix(b".").map(split_number);
-        // "F8" is written for "F8.0".
+        // Some programs write "F8" for "F8.0".
         irregular |= stated.is_none();
         let (digits, after) = stated.unwrap_or((b"0", rest));
         decimals = u32::try_from(number(digits)?).ok()?;
-        // The point takes a place.
+        // The point takes one character.
         irregular |= decimals >= width;
         rest = after;
     }
@@ -184,9 +184,9 @@ fn ascii_without_blanks(text: &str) -> Option<Form> {
     Some(Form { field: Field::Text { text, width, decimals }, substrings: None, irregular })
 }
 
-/// TDIMn: `(l,m,n)`, the first the fastest; `None` if it is not that.
+/// Parses TDIMn: `(l,m,n)`, the first the fastest; `None` for any other text.
 pub(crate) fn dimensions(text: &str) -> Option<Vec<u64>> {
-    /// As many as an array can have.
+    /// Maximum number of axes of an array.
     const MOST: usize = 999;
     let inside = text.trim().strip_prefix('(')?.strip_suffix(')')?;
     let sizes: Option<Vec<u64>> =
@@ -194,7 +194,7 @@ pub(crate) fn dimensions(text: &str) -> Option<Vec<u64>> {
     sizes.filter(|sizes| sizes.len() <= MOST)
 }
 
-/// The product; `None` beyond 64 bits.
+/// Returns the product; `None` beyond 64 bits.
 pub(crate) fn product(dimensions: &[u64]) -> Option<u64> {
     if dimensions.contains(&0) {
         return Some(0);
@@ -202,26 +202,26 @@ pub(crate) fn product(dimensions: &[u64]) -> Option<u64> {
     dimensions.iter().try_fold(1u64, |product, &size| product.checked_mul(size))
 }
 
-/// The digits that `bytes` begin with, and the rest.
+/// Splits `bytes` after the leading digits.
 fn split_number(bytes: &[u8]) -> (&[u8], &[u8]) {
     let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
     bytes.split_at(digits)
 }
 
-/// Digits as a number of 64 bits; `None` if there are none or too many.
+/// Parses digits as a 64-bit number; `None` if there are no digits or too many.
 fn number(digits: &[u8]) -> Option<u64> {
     let all = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     str::from_utf8(digits).ok().filter(|_| all)?.parse().ok()
 }
 
 impl TextForm {
-    /// The form has digits after a point.
+    /// Whether the form has digits after a point.
     #[must_use]
     pub const fn has_decimals(self) -> bool {
         matches!(self, TextForm::Fixed | TextForm::Exponent | TextForm::Double)
     }
 
-    /// The letter of TFORMn.
+    /// Letter of TFORMn.
     #[must_use]
     pub const fn letter(self) -> char {
         match self {
@@ -235,7 +235,7 @@ impl TextForm {
 }
 
 impl Element {
-    /// The letter of TFORMn (Table 18); unsigned types have that of the integers they are stored as.
+    /// Letter of TFORMn (Table 18); for unsigned types the letter of the stored integers.
     #[must_use]
     pub const fn letter(self) -> char {
         match self {
@@ -255,7 +255,7 @@ impl Element {
         }
     }
 
-    /// The type in the file of a number.
+    /// Stored type of a number.
     #[must_use]
     pub const fn stored(self) -> Option<StoredType> {
         match self {
@@ -266,8 +266,8 @@ impl Element {
 }
 
 impl Field {
-    /// The field of a form of a binary table, also with the letters of CFITSIO: U, V and W for unsigned integers of 16, 32
-    /// and 64 bits, S for signed bytes.
+    /// Parses the field of a binary table's form, including the letters of CFITSIO: U, V and W for unsigned integers of
+    /// 16, 32 and 64 bits, S for signed bytes.
     ///
     /// ```
     /// use tachyfits_format::{Element, Field, ValueType};
@@ -300,7 +300,7 @@ impl Field {
         })
     }
 
-    /// TFORMn. Strings of one width are written as `rAw` where `dimensions` (TDIMn) do not say it.
+    /// Formats TFORMn. Strings of one width are written as `rAw` if `dimensions` (TDIMn) do not state the width.
     ///
     /// ```
     /// use tachyfits_format::{Element, Field};

@@ -1,5 +1,5 @@
-//! From the header of a table to its layout: the columns, the position of each in a row, and the
-//! position of the heap (Sect. 7.2.1, 7.3.1). [`super::column`] reads the keywords of one column.
+//! Converts the header of a table to its layout: the columns, the position of each in a row, and the position of the
+//! heap (Sect. 7.2.1, 7.3.1). [`super::column`] reads the keywords of one column.
 
 use std::collections::HashSet;
 
@@ -12,19 +12,19 @@ use crate::hdu::{Hdu, HduKind, StoredType};
 /// TTYPEn has room for three digits (Sect. 7.2.1).
 pub(crate) const MOST_COLUMNS: usize = 999;
 
-/// No byte of the file backs rows of 0 bytes, so their number has a separate limit.
+/// Maximum number of rows of 0 bytes: no bytes of the file limit them.
 const MOST_EMPTY_ROWS: u64 = 1 << 20;
 
 impl Hdu {
-    /// The columns of a table and where its rows are.
+    /// Returns the columns of a table and the position of its rows.
     ///
-    /// A wrong position of the heap is not an error here, so that columns in the rows stay
-    /// readable: see [`TableLayout::heap`].
+    /// A wrong position of the heap is not an error here, so that columns in the rows stay readable: see
+    /// [`TableLayout::heap`].
     ///
     /// # Errors
-    /// [`Code::NotATable`]; [`Code::ColumnForm`] and [`Code::ColumnOutside`] when a column cannot be located;
-    /// [`Code::KeywordMissing`], [`Code::NumericText`] and the like when a keyword that decides about values is not what
-    /// it must be.
+    /// [`Code::NotATable`]; [`Code::ColumnForm`] and [`Code::ColumnOutside`] if a column cannot be located;
+    /// [`Code::KeywordMissing`], [`Code::NumericText`] and similar codes if a keyword that determines values is
+    /// invalid.
     ///
     /// ```
     /// use tachyfits_format::{Element, Field, ReadOptions, Step, ValueType, Walker};
@@ -93,7 +93,7 @@ impl Hdu {
         })
     }
 
-    /// NAXIS1 and NAXIS2, where all that the Standard fixes for a table is so.
+    /// Returns NAXIS1 and NAXIS2, after checking the values that the Standard fixes for a table.
     fn table_axes(&self) -> Result<[u64; 2], FormatError> {
         let Ok(axes) = <[u64; 2]>::try_from(self.axes.as_slice()) else {
             return Err(self
@@ -121,8 +121,8 @@ impl Hdu {
         count.ok_or_else(|| self.header.out_of_range("TFIELDS", &format!("0 to {MOST_COLUMNS}")))
     }
 
-    /// Fields of a binary table follow each other without gaps; NAXIS1 is the step from row to row even where it says
-    /// something else than their sum.
+    /// Computes the offsets of a binary table's fields, which are contiguous; NAXIS1 is the step from row to row even
+    /// if it differs from their sum.
     fn place_binary(
         &self,
         columns: &mut [Column],
@@ -141,8 +141,7 @@ impl Hdu {
         Ok(())
     }
 
-    /// TBCOLn gives the positions of fields in an ASCII table: in any order, with gaps or
-    /// overlapping.
+    /// Reads the positions of an ASCII table's fields from TBCOLn: in any order, with gaps or overlaps.
     fn place_ascii(&self, columns: &mut [Column], row_bytes: u64) -> Result<(), FormatError> {
         for (number, column) in (1..).zip(columns) {
             let keyword = format!("TBCOL{number}");
@@ -160,7 +159,7 @@ impl Hdu {
         Ok(())
     }
 
-    /// Where the field ends in the row.
+    /// Returns the end of the field in the row.
     fn field_end(
         &self,
         root: &str,
@@ -181,7 +180,7 @@ impl Hdu {
         })
     }
 
-    /// Where the heap is; an empty one, and why, if the header gives its place wrongly.
+    /// Locates the heap; returns an empty heap and the error if the header states an invalid place.
     fn heap(&self, table_bytes: u64) -> (Heap, Option<FormatError>) {
         // The walk has checked the size of all data.
         let data_bytes = table_bytes + self.parameter_count;
@@ -210,7 +209,7 @@ impl Hdu {
     }
 }
 
-/// Names that differ only in case are the same (Sect. 7.3.1); the first column is what they stand for, and keeps its name.
+/// Sets the keys of columns. Names that differ only in case are equal (Sect. 7.3.1); the first column keeps the name.
 fn give_keys(columns: &mut [Column], reader: &mut ColumnReader<'_>) {
     let mut taken = HashSet::new();
     let mut rest = Vec::new();

@@ -1,24 +1,24 @@
-//! A single number of a row, for code that needs a few of them. Whole columns have kernels.
+//! A single number of a row, for code that needs only a few. Kernels process whole columns.
 
 use super::{Column, Field, Null};
 use crate::code::Code;
 use crate::error::{FormatError, Place};
 use crate::hdu::StoredType;
 
-/// Where a column of a binary table has its number in a row, and how it is stored. Of a field of several numbers, the first.
+/// Position and encoding of the number of a binary table's column in a row. For a field of several numbers, the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NumberCell {
     offset: usize,
     stored: StoredType,
-    /// The offset of unsigned types and signed bytes, which is added to the stored integer.
+    /// Offset of the unsigned and signed-byte conventions, added to the stored integer.
     convention: i128,
-    /// TSCALn and TZEROn, if they scale.
+    /// TSCALn and TZEROn, if the column is scaled.
     scaling: Option<(f64, f64)>,
     null: Option<i64>,
 }
 
 impl NumberCell {
-    /// The number of a column; `None` unless each row has one.
+    /// Returns the cell of a column; `None` unless each row has a number.
     #[must_use]
     pub fn of(column: &Column) -> Option<NumberCell> {
         let Field::Fixed { element, repeat: 1.., .. } = column.field else { return None };
@@ -34,7 +34,7 @@ impl NumberCell {
         })
     }
 
-    /// The value, rounded to f64; `None` if it is undefined (TNULLn) or the row ends before.
+    /// Returns the value, rounded to f64; `None` if it is undefined (TNULLn) or the row is too short.
     #[must_use]
     pub fn get(self, row: &[u8]) -> Option<f64> {
         let bytes = row.get(self.offset..)?;
@@ -46,7 +46,7 @@ impl NumberCell {
         Some(self.scaling.map_or(number, |(scale, zero)| zero + scale * number))
     }
 
-    /// The integer, exactly; `None` where it is undefined, scaled, no integer or beyond 64 bits.
+    /// Returns the exact integer; `None` if it is undefined, scaled, not an integer or beyond 64 bits.
     pub(crate) fn integer(self, row: &[u8]) -> Option<i64> {
         let integer = self.stored.integer(row.get(self.offset..)?)?;
         let is_defined = Some(integer) != self.null && self.scaling.is_none();
@@ -54,10 +54,10 @@ impl NumberCell {
         is_defined.then(|| i64::try_from(value).ok())?
     }
 
-    /// Puts a value, rounded to the type of the column.
+    /// Stores a value, rounded to the type of the column.
     ///
     /// # Errors
-    /// [`Code::ColumnForm`] if the type has no such number, or the row ends before.
+    /// [`Code::ColumnForm`] if the type cannot represent the number, or the row is too short.
     pub fn put(self, row: &mut [u8], value: f64) -> Result<(), FormatError> {
         let number = self.scaling.map_or(value, |(scale, zero)| (value - zero) / scale);
         let size = self.stored.bytes();

@@ -1,9 +1,9 @@
-//! The text of fields, above all of numbers in ASCII tables (Sect. 7.2.5), read and written: fields of a fixed width to
-//! integers and f64, and back. Not the form of a column, which is [`crate::TextForm`].
+//! Parsing and formatting of text fields, mainly numbers in ASCII tables (Sect. 7.2.5): fields of a fixed width to
+//! integers and f64, and back. For the form of a column see [`crate::TextForm`].
 //!
-//! The idea: what fields usually hold (up to 19 digits, exponents near 0) is read eight characters at a time and turned
-//! with 128-bit integers, in which the result is exact before it is rounded once. Everything else goes the plain way
-//! through the standard library (`slow`), which is also the specification that tests compare with. Neither allocates.
+//! Typical content (up to 19 digits, exponents near 0) is read eight characters at a time and converted with 128-bit
+//! integers, whose result is exact before it is rounded once. Everything else uses the standard library (`slow`), which
+//! is also the specification that tests compare with. Neither path allocates.
 
 mod decimal;
 mod parse;
@@ -16,10 +16,10 @@ use super::TextForm;
 
 pub use text_error::TextError;
 
-/// The integer in an `Iw` field: a sign or none and digits, blanks around; 0 if the field is blank.
+/// Parses the integer in an `Iw` field: an optional sign and digits, surrounded by blanks; 0 if the field is blank.
 ///
 /// # Errors
-/// [`TextError::NotANumber`]; [`TextError::OutOfRange`] beyond 64 bits, which are never wrapped or rounded.
+/// [`TextError::NotANumber`]; [`TextError::OutOfRange`] beyond 64 bits: integers are never wrapped or rounded.
 ///
 /// ```
 /// use tachyfits_format::text::{TextError, parse_integer};
@@ -35,12 +35,13 @@ pub fn parse_integer(field: &[u8]) -> Result<i64, TextError> {
     }
 }
 
-/// The number in an `Fw.d`, `Ew.d` or `Dw.d` field as the nearest f64: digits with or without a point, and an exponent
-/// after `E`, `D` (of either case), or its sign alone. Without a point the last `decimals` digits are the fraction. 0 if the
-/// field is blank. `-0` keeps its sign. `NaN` and `Inf`, which the Standard does not have and programs write, are read.
+/// Parses the number in an `Fw.d`, `Ew.d` or `Dw.d` field as the nearest f64: digits with or without a point, and an
+/// optional exponent that begins with `E`, `D` (in either case) or a sign. Without a point the last `decimals` digits
+/// are the fraction. Returns 0 if the field is blank. `-0` keeps its sign. `NaN` and `Inf`, which are not in the
+/// Standard but occur in files, are accepted.
 ///
 /// # Errors
-/// [`TextError::NotANumber`]; [`TextError::OutOfRange`] beyond f64.
+/// [`TextError::NotANumber`]; [`TextError::OutOfRange`] beyond the range of f64.
 ///
 /// ```
 /// use tachyfits_format::text::parse_real;
@@ -56,8 +57,8 @@ pub fn parse_real(field: &[u8], decimals: u32) -> Result<f64, TextError> {
     }
 }
 
-/// Whether the field has the text of TNULLn. Blanks on either side do not count: the Standard fills the text to the width
-/// of the field and names no side (Sect. 7.2.2), and numbers end at the right.
+/// Whether the field contains the text of TNULLn. Blanks on both sides are ignored: the Standard pads the text to the
+/// width of the field without specifying a side (Sect. 7.2.2), and numbers end at the right.
 ///
 /// ```
 /// use tachyfits_format::text::is_null_text;
@@ -70,7 +71,7 @@ pub fn is_null_text(field: &[u8], null: &str) -> bool {
     without_blanks(field) == without_blanks(null.as_bytes())
 }
 
-/// The string in a field: up to its first NUL, without blanks at its end (Sect. 7.3.3.1).
+/// Returns the string in a field: up to its first NUL, without trailing blanks (Sect. 7.3.3.1).
 ///
 /// ```
 /// use tachyfits_format::text::significant;
@@ -94,7 +95,7 @@ fn without_blanks(mut text: &[u8]) -> &[u8] {
 /// Writes an integer right-justified into an `Iw` field.
 ///
 /// # Errors
-/// [`TextError::TooWide`]: the field is filled with `*`.
+/// [`TextError::TooWide`]; the field is then filled with `*`.
 ///
 /// ```
 /// use tachyfits_format::text::write_integer;
@@ -109,11 +110,11 @@ pub fn write_integer(value: i64, field: &mut [u8]) -> Result<(), TextError> {
 }
 
 /// Writes a number right-justified into an `Fw.d` (`-12.500`), `Ew.d` or `Dw.d` (`-1.250E+01`) field, rounded once to
-/// `decimals` digits after the point, halves to even. The zero before the point of an `Fw.d` field is left out if the
-/// field is too narrow for it, and so is a point at the end. Other forms are not written.
+/// `decimals` digits after the point, halves to even. If an `Fw.d` field is too narrow, the zero before the point or a
+/// point at the end is omitted. Other notations are not written.
 ///
 /// # Errors
-/// [`TextError::TooWide`], [`TextError::NotFinite`]: the field is filled with `*`.
+/// [`TextError::TooWide`], [`TextError::NotFinite`]; the field is then filled with `*`.
 ///
 /// ```
 /// use tachyfits_format::{TextForm, text::write_real};
@@ -124,7 +125,7 @@ pub fn write_integer(value: i64, field: &mut [u8]) -> Result<(), TextError> {
 /// ```
 ///
 /// # Panics
-/// If `form` is `Characters` or `Integer`.
+/// Panics if `form` is `Characters` or `Integer`.
 #[inline]
 pub fn write_real(
     value: f64,

@@ -1,26 +1,26 @@
-//! Choices of a writer: the shape of tiles, the step of quantisation, the divisor of HCOMPRESS. As fpack makes them where
-//! it does, because users compare.
+//! Default choices of a writer: shape of tiles, quantisation step, divisor of HCOMPRESS. They follow fpack if it makes
+//! the same choice, because users compare.
 
 use super::quantised::Dither;
 
-/// Pixels of the rows that are long enough for a tile of their own.
+/// Minimum pixels of a row that becomes a tile.
 const LONG_ROW: u64 = 2048;
-/// Pixels of the longest row that is one tile.
+/// Maximum pixels of a row that becomes one tile.
 const LONGEST_ROW: u64 = 1 << 18;
 /// The side of square tiles.
 const SIDE: u64 = 256;
 
-/// Rows of HCOMPRESS tiles, in the order in which CFITSIO tries them; the last tile must have 4 rows or more.
+/// Candidate rows of HCOMPRESS tiles, in the order in which CFITSIO tries them; the last tile must have 4 rows or more.
 const HCOMPRESS_ROWS: [u64; 9] = [16, 24, 20, 30, 28, 26, 22, 18, 14];
-/// The rows that CFITSIO takes if none of these fits.
+/// Rows that CFITSIO uses if no candidate fits.
 const OTHER_HCOMPRESS_ROWS: u64 = 17;
-/// Images of up to this many rows are one HCOMPRESS tile.
+/// Maximum rows of an image that is one HCOMPRESS tile.
 const FEW_ROWS: u64 = 30;
-/// Pixels that an HCOMPRESS tile needs along each axis.
+/// Minimum pixels of an HCOMPRESS tile along each axis.
 const LEAST_HCOMPRESS_SIDE: u64 = 4;
 
-/// The shape of tiles for an image with these axes: long rows, or squares of a plane where rows are short. A cube has
-/// tiles of one plane, so that a plane, a region and a spectrum each need few of them.
+/// Chooses the shape of tiles for an image: long rows, or squares of a plane if rows are short. A cube has tiles of one
+/// plane, so that a plane, a region and a spectrum each need few of them.
 ///
 /// ```
 /// use tachyfits_format::tile_shape;
@@ -44,7 +44,7 @@ pub fn tile_shape(axes: &[u64]) -> Vec<u64> {
     tile
 }
 
-/// The shape of HCOMPRESS tiles, as CFITSIO chooses it; `None` for an image that is too narrow, or has one axis.
+/// Chooses the shape of HCOMPRESS tiles like CFITSIO; `None` for an image that is too narrow, or has one axis.
 ///
 /// ```
 /// use tachyfits_format::hcompress_tile_shape;

@@ -1,5 +1,5 @@
-//! Compressed tables (ZTABLE = T, Sect. 10.3): a row of the compressed table has, for each column of the original one, the
-//! fields of a tile of rows.
+//! Compressed tables (ZTABLE = T, Sect. 10.3): for each column of the original table, a row of the compressed table
+//! contains the fields of one tile of rows.
 
 use crate::card::{Card, numbered};
 use crate::code::Code;
@@ -13,25 +13,25 @@ use crate::tile_keywords::TileContent;
 use crate::value::Value;
 use tachyfits_memory as memory;
 
-/// The layout of a compressed table.
+/// Layout of a compressed table.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CompressedTable {
-    /// The compressed table as it is in the file.
+    /// The compressed table as stored in the file.
     pub table: TableLayout,
-    /// The original table, as an HDU at the beginning of a file of its own.
+    /// The original table, as an HDU at offset 0 of a separate file.
     pub original: Hdu,
-    /// Its layout.
+    /// Layout of the original table.
     pub layout: TableLayout,
-    /// Rows of a tile (ZTILELEN); the last tile may have fewer.
+    /// Rows per tile (ZTILELEN); the last tile may have fewer.
     pub tile_rows: u64,
-    /// How each column is compressed; `None` of columns without bytes.
+    /// Codec of each column; `None` for columns without bytes.
     pub columns: Vec<Option<SlabCodec>>,
-    /// Warnings about tolerated faults of the compression; those about columns are in `layout`.
+    /// Warnings about tolerated faults of the compression; `layout` has those about columns.
     pub warnings: Vec<Warning>,
 }
 
-/// The array of one cell of the original table, and where its stream is.
+/// The array of one cell of the original table, and the position of its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredArray {
     /// The array in the heap of the original table.
@@ -40,14 +40,14 @@ pub struct StoredArray {
     pub plain_bytes: u64,
     /// Byte offset of its stream in the file.
     pub offset: u64,
-    /// Bytes of its stream: as many as the array has if it is not compressed.
+    /// Bytes of its stream: equal to the length of the array if it is not compressed.
     pub bytes: u64,
 }
 
 /// The arrays of a column in the rows of a tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredArrays {
-    /// The fields of the column in the original table: descriptors, end to end.
+    /// Fields of the column in the original table: concatenated descriptors.
     pub fields: Vec<u8>,
     /// The array of each row.
     pub arrays: Vec<StoredArray>,
@@ -57,14 +57,14 @@ pub struct StoredArrays {
 const WIDE: usize = 16;
 
 impl Hdu {
-    /// The table is compressed (ZTABLE = T).
+    /// Whether the table is compressed (ZTABLE = T).
     #[must_use]
     pub fn is_compressed_table(&self) -> bool {
         self.kind == HduKind::BinaryTable
             && self.header.get("ZTABLE") == Some(&Value::Logical(true))
     }
 
-    /// End of a compressed table if PCOUNT leaves out the gap before its heap; `None` if it is not later.
+    /// End of a compressed table if PCOUNT omits the gap before its heap; `None` if that is not later.
     pub(crate) fn end_after_gap(&self) -> Option<u64> {
         if !self.is_compressed_table() {
             return None;
@@ -75,11 +75,11 @@ impl Hdu {
         (end > self.end_offset()).then_some(end)
     }
 
-    /// The layout of a compressed table.
+    /// Returns the layout of a compressed table.
     ///
     /// # Errors
-    /// [`Code::NotATable`] if it is not one; [`Code::CodecUnknown`], [`Code::KeywordMissing`], [`Code::KeywordRange`] and
-    /// the like if keywords do not define it.
+    /// [`Code::NotATable`] if it is not one; [`Code::CodecUnknown`], [`Code::KeywordMissing`], [`Code::KeywordRange`]
+    /// and similar codes if keywords do not define it.
     pub fn compressed_table(&self) -> Result<CompressedTable, FormatError> {
         if !self.is_compressed_table() {
             let found = self.kind.as_str();
@@ -89,7 +89,7 @@ impl Hdu {
         let mut table = self.table()?;
         let original = Hdu::of_header(original_header(header)?, self.index)?;
         let layout = original.table()?;
-        // Keywords of columns are about the original ones.
+        // Keywords of columns refer to the original columns.
         table.warnings.clear();
         let mut warnings = Vec::new();
         place_heap(self, &mut table, &mut warnings)?;
@@ -109,7 +109,7 @@ impl Hdu {
     }
 }
 
-/// fpack copies THEAP of the original table and puts the heap there, but counts no gap in PCOUNT.
+/// Locates the heap: fpack copies THEAP of the original table and writes the heap there, but PCOUNT excludes the gap.
 fn place_heap(
     hdu: &Hdu,
     table: &mut TableLayout,
@@ -135,10 +135,11 @@ fn place_heap(
     Ok(())
 }
 
-/// Bytes of a heap that belong to no array, and so to no stream.
+/// Maximum bytes of a heap that belong to no array, and so to no stream.
 const UNUSED_BYTES: u64 = 64 << 20;
 
-/// A damaged header must not make a small file one of any size: gaps between columns and arrays have no stream.
+/// Limits the claimed size: gaps between columns and arrays have no stream, so a damaged header could make a small file
+/// huge.
 fn check_bytes(hdu: &Hdu, claimed: u64) -> Result<(), FormatError> {
     if claimed.saturating_sub(UNUSED_BYTES) / MOST_RATIO <= hdu.data_bytes {
         return Ok(());
@@ -194,7 +195,7 @@ fn column_codec(
     }
 }
 
-/// The header of the original table.
+/// Restores the header of the original table.
 fn original_header(header: &Header) -> Result<Header, FormatError> {
     let mut cards = Vec::new();
     for card in header.cards() {
@@ -220,7 +221,7 @@ fn original_header(header: &Header) -> Result<Header, FormatError> {
     Ok(Header::from_cards(cards))
 }
 
-/// A card of the original table, in the place of one of the compressed table.
+/// Restores a card of the original table, at the place of `card` of the compressed table.
 fn original(header: &Header, card: &Card, kept: &str) -> Result<Card, FormatError> {
     match header.position(kept) {
         Some(at) => Ok(header.cards()[at].renamed(card.keyword())),
@@ -229,20 +230,21 @@ fn original(header: &Header, card: &Card, kept: &str) -> Result<Card, FormatErro
 }
 
 impl CompressedTable {
-    /// The rows of a tile: the first one, from 0, and how many.
+    /// Returns the first row of a tile, from 0, and its number of rows.
     #[must_use]
     pub fn rows_of_tile(&self, tile: u64) -> (u64, u64) {
         let first = tile.saturating_mul(self.tile_rows).min(self.layout.rows);
         (first, self.tile_rows.min(self.layout.rows - first))
     }
 
-    /// Byte offset in the file and bytes of the stream of a column in a tile; `row` are the bytes of the tile's row.
+    /// Returns byte offset in the file and length of the stream of a column in a tile; `row` contains the tile's table
+    /// row.
     ///
     /// # Errors
-    /// [`Code::DescriptorRange`] if it lies outside of the heap.
+    /// [`Code::DescriptorRange`] if it is outside of the heap.
     ///
     /// # Panics
-    /// If there is no such column, or `row` is shorter than a row of the table.
+    /// Panics if there is no such column, or `row` is shorter than a row of the table.
     pub fn slab(&self, column: usize, tile: u64, row: &[u8]) -> Result<(u64, u64), FormatError> {
         let found = &self.table.columns[column];
         let field = &row[found.offset as usize..][..found.field.row_bytes() as usize];
@@ -252,7 +254,8 @@ impl CompressedTable {
         Ok((self.table.heap.offset + descriptor.offset, bytes))
     }
 
-    /// Bytes of the fields of a column in a tile, if a stream of this offset and length can be decoded to them.
+    /// Returns the bytes of the fields of a column in a tile, if a stream at this offset with this length can decode to
+    /// them.
     ///
     /// # Errors
     /// [`Code::TileStream`] if it cannot, so that nothing is allocated for it.
@@ -274,7 +277,7 @@ impl CompressedTable {
         )
     }
 
-    /// Bytes of an array, if its stream can be decoded to them.
+    /// Returns the bytes of an array, if its stream can decode to them.
     ///
     /// # Errors
     /// See [`CompressedTable::slab_bytes`].
@@ -291,13 +294,14 @@ impl CompressedTable {
         })
     }
 
-    /// No codec of columns makes more bytes of one byte than DEFLATE can.
+    /// Limits the decoded size: no column codec exceeds the ratio of DEFLATE.
     fn decoded_bytes(&self, stream_bytes: u64, plain_bytes: Option<u64>) -> Option<usize> {
         let bytes = plain_bytes.filter(|&bytes| bytes.div_ceil(MOST_RATIO) <= stream_bytes)?;
         usize::try_from(bytes).ok()
     }
 
-    /// An error of a codec: the column and the rows of the original table, and the byte of the stream in the file.
+    /// Adds the place to an error of a codec: column and rows of the original table, and the byte of the stream in the
+    /// file.
     #[must_use]
     pub fn slab_error(
         &self,
@@ -315,16 +319,16 @@ impl CompressedTable {
         CodecError { found, ..error }.at(place, stream_offset)
     }
 
-    /// The arrays of the cells of a column in a tile, from the stream of the column.
+    /// Decodes the arrays of the cells of a column in a tile, from the stream of the column.
     ///
-    /// CFITSIO writes the descriptors of the original table first and those of the compressed arrays then, the Standard
-    /// says the reverse: the order is that in which all arrays lie in their heaps.
+    /// CFITSIO writes the descriptors of the original table before those of the compressed arrays; the Standard
+    /// specifies the reverse. The valid order is the one in which all arrays are within their heaps.
     ///
     /// # Errors
-    /// [`Code::TileStream`] if the stream is damaged or arrays lie outside of the heaps in either order.
+    /// [`Code::TileStream`] if the stream is damaged or arrays are outside of the heaps in either order.
     ///
     /// # Panics
-    /// If the column has no arrays.
+    /// Panics if the column has no arrays.
     pub fn arrays(
         &self,
         column: usize,
@@ -375,7 +379,7 @@ impl CompressedTable {
         }
     }
 
-    /// The array of a pair of descriptors; `None` if it leaves a heap.
+    /// Returns the array of a pair of descriptors; `None` if it is outside of a heap.
     fn array(
         &self,
         element: Element,

@@ -1,4 +1,4 @@
-//! Keywords by which a header asks to be compressed in a certain way: FZALGOR and others, which fpack obeys.
+//! Keywords that request a certain compression of their HDU: FZALGOR and others, which fpack obeys.
 
 use super::choice::QuantisationLevel;
 use super::quantised::Dither;
@@ -6,44 +6,44 @@ use crate::error::FormatError;
 use crate::header::Header;
 use crate::value::Value;
 
-/// The requests of the keywords; `None` where they do not say.
+/// Requests of the keywords; `None` for an absent keyword.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Directives {
     /// FZALGOR: the codec, in upper case, or NONE.
     pub codec: Option<String>,
     /// FZTILE.
     pub tile: Option<TileDirective>,
-    /// FZQVALUE: `Some(None)` asks for no quantisation.
+    /// FZQVALUE: `Some(None)` requests no quantisation.
     pub level: Option<Option<QuantisationLevel>>,
     /// FZQMETHD.
     pub dither: Option<Dither>,
     /// FZDTHRSD.
     pub seed: Option<SeedDirective>,
-    /// FZI2F: quantise integers as floats.
+    /// FZI2F: quantise integers like floats.
     pub integers_as_floats: Option<bool>,
-    /// FZHSCALE: times the noise of a tile, or itself if it is negative.
+    /// FZHSCALE: a multiple of the noise of a tile, or the divisor itself if negative.
     pub hcompress_scale: Option<f64>,
-    /// FZTILELN: rows of a tile of a table.
+    /// FZTILELN: rows per tile of a table.
     pub table_rows: Option<u64>,
 }
 
-/// The shape of tiles that FZTILE asks for.
+/// Tile shape requested by FZTILE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TileDirective {
-    /// Each row of the image.
+    /// One row of the image per tile.
     Row,
-    /// The whole image.
+    /// The whole image as one tile.
     Whole,
-    /// These sizes, in FITS order; axes without one have 1.
+    /// Sizes in FITS order; missing sizes are 1.
     Shape(Vec<u64>),
 }
 
-/// Where the random numbers begin that FZDTHRSD asks for.
+/// Start of the random numbers requested by FZDTHRSD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeedDirective {
-    /// From the data. The clock, which fpack uses if asked, would make each output another.
+    /// Derived from the data. The clock, which fpack uses on request, would make outputs irreproducible.
     OfData,
-    /// This one, from 1 to 10000.
+    /// A fixed start, from 1 to 10000.
     Fixed(u64),
 }
 
@@ -51,7 +51,7 @@ impl Directives {
     /// Reads the keywords.
     ///
     /// # Errors
-    /// [`crate::Code::KeywordType`] or [`crate::Code::KeywordRange`] for a value that they do not take.
+    /// [`crate::Code::KeywordType`] or [`crate::Code::KeywordRange`] for an invalid value.
     ///
     /// ```
     /// use tachyfits_format::{Directives, Header, TileDirective};
@@ -82,7 +82,7 @@ impl Directives {
         })
     }
 
-    /// FZALGn: the codec that a column of a table asks for, in upper case.
+    /// Reads FZALGn: the codec requested for a column of a table, in upper case.
     ///
     /// # Errors
     /// [`crate::Code::KeywordType`] if it is not a string.
@@ -91,7 +91,7 @@ impl Directives {
     }
 }
 
-/// A word in upper case.
+/// Reads a word and converts it to upper case.
 fn word(header: &Header, keyword: &str) -> Result<Option<String>, FormatError> {
     let word = header.get_text(keyword)?.map(|word| word.trim().to_ascii_uppercase());
     Ok(word.filter(|word| !word.is_empty()))
@@ -130,7 +130,7 @@ fn seed(header: &Header) -> Result<Option<SeedDirective>, FormatError> {
         Some(Value::Text(text)) => {
             match text.trim().to_ascii_uppercase().as_str() {
                 "CHECKSUM" | "CLOCK" => return Ok(Some(SeedDirective::OfData)),
-                // fpack takes the number as a string.
+                // fpack expects the number as a string.
                 other => other.parse().map_err(|_| refused())?,
             }
         }

@@ -1,7 +1,7 @@
-//! The tiles of an image: which box of pixels each has, and which tiles a box touches. All in FITS order, fastest first,
-//! and from 0.
+//! The tiles of an image: the box of pixels of each tile, and the tiles that overlap a box. All in FITS order, fastest
+//! first, from 0.
 
-/// How an array is divided into tiles. Tile 0 is at the origin; the first axis is the fastest.
+/// Division of an array into tiles. Tile 0 is at the origin; the first axis is the fastest.
 ///
 /// ```
 /// use tachyfits_format::TileGrid;
@@ -21,14 +21,14 @@ pub struct TileGrid {
 /// The pixels of one tile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TileBox {
-    /// Its first pixel on each axis.
+    /// First pixel on each axis.
     pub first: Vec<u64>,
-    /// Its true shape: a tile at an edge has only the pixels that exist.
+    /// True shape: a tile at an edge contains only existing pixels.
     pub shape: Vec<u64>,
 }
 
 impl TileBox {
-    /// Its pixels.
+    /// Number of pixels.
     #[must_use]
     pub fn pixels(&self) -> u64 {
         self.shape.iter().product()
@@ -36,10 +36,10 @@ impl TileBox {
 }
 
 impl TileGrid {
-    /// The grid of an array with these axes and tiles, which may be larger than the array.
+    /// Creates the grid of an array with these axes and tiles, which may be larger than the array.
     ///
     /// # Panics
-    /// If the numbers of axes differ, or a tile has an axis of 0.
+    /// Panics if the numbers of axes differ, or a tile has an axis of 0.
     #[must_use]
     pub fn new(axes: Vec<u64>, tile: Vec<u64>) -> Self {
         assert!(axes.len() == tile.len() && !tile.contains(&0), "tiles of {tile:?} in {axes:?}");
@@ -47,25 +47,25 @@ impl TileGrid {
         TileGrid { axes, tile, counts }
     }
 
-    /// The sizes of the array.
+    /// Sizes of the array's axes.
     #[must_use]
     pub fn axes(&self) -> &[u64] {
         &self.axes
     }
 
-    /// The shape of a tile that is not at an edge.
+    /// Shape of a tile that is not at an edge.
     #[must_use]
     pub fn tile_shape(&self) -> &[u64] {
         &self.tile
     }
 
-    /// How many tiles there are along each axis.
+    /// Number of tiles along each axis.
     #[must_use]
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
 
-    /// How many tiles there are; none of an array without axes or pixels.
+    /// Number of tiles; 0 for an array without axes or pixels.
     #[must_use]
     pub fn count(&self) -> u64 {
         if self.counts.is_empty() {
@@ -74,17 +74,17 @@ impl TileGrid {
         self.counts.iter().product()
     }
 
-    /// The most pixels that a tile has.
+    /// Maximum number of pixels per tile.
     #[must_use]
     pub fn most_pixels(&self) -> u64 {
         let sizes = self.axes.iter().zip(&self.tile).map(|(axis, tile)| axis.min(tile));
         if self.axes.is_empty() { 0 } else { sizes.product() }
     }
 
-    /// The pixels of a tile.
+    /// Returns the pixels of a tile.
     ///
     /// # Panics
-    /// If there is no such tile.
+    /// Panics if there is no such tile.
     #[must_use]
     pub fn tile(&self, index: u64) -> TileBox {
         assert!(index < self.count(), "tile {index} of {}", self.count());
@@ -99,10 +99,10 @@ impl TileGrid {
         found
     }
 
-    /// The indices of the tiles with pixels from `first` on and before `end`, in increasing order.
+    /// Returns the indices of the tiles that overlap the box from `first` to `end` (exclusive), in increasing order.
     ///
     /// # Panics
-    /// If the box has other axes than the array, or leaves it.
+    /// Panics if the box differs from the array in its number of axes, or extends beyond it.
     pub fn touching(&self, first: &[u64], end: &[u64]) -> impl Iterator<Item = u64> + use<> {
         assert!(first.len() == self.axes.len() && end.len() == self.axes.len());
         assert!(

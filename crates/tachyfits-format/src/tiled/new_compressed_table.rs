@@ -1,4 +1,4 @@
-//! A compressed table that is about to be written: its header, and the cells of columns of arrays.
+//! A new compressed table: its header, and the cells of columns of arrays.
 
 use crate::card::{Card, numbered};
 use crate::codec::{CodecError, CodecScratch, SlabAlgorithm, SlabCodec, sized};
@@ -8,12 +8,12 @@ use crate::table::{Element, Field, TableLayout};
 use crate::tile_keywords::is_of_compression;
 use crate::value::Value;
 
-/// A compressed table that is about to be written.
+/// A new compressed table.
 #[derive(Clone, Debug)]
 pub struct NewCompressedTable<'a> {
-    /// The original table.
+    /// Layout of the original table.
     pub original: &'a TableLayout,
-    /// How each column is compressed; those without bytes are not.
+    /// Codec of each column; columns without bytes are not compressed.
     pub columns: Vec<SlabCodec>,
     /// ZTILELEN.
     pub tile_rows: u64,
@@ -21,14 +21,14 @@ pub struct NewCompressedTable<'a> {
     pub heap_bytes: u64,
 }
 
-/// Bytes of the rows of a tile, about, as fpack chooses.
+/// Approximate bytes of the rows of a tile, as fpack chooses.
 const TILE_BYTES: u64 = 10_000_000;
 
 /// Bytes of a descriptor in the compressed table.
 const WIDE: u64 = 16;
 
 impl<'a> NewCompressedTable<'a> {
-    /// A compressed table with the codecs and tiles that fpack chooses.
+    /// Returns a compressed table with the codecs and tiles that fpack chooses.
     #[must_use]
     pub fn of(original: &'a TableLayout) -> Self {
         let element = |field| match field {
@@ -45,16 +45,17 @@ impl<'a> NewCompressedTable<'a> {
         }
     }
 
-    /// Rows of the compressed table.
+    /// Number of rows of the compressed table.
     #[must_use]
     pub fn tiles(&self) -> u64 {
         self.original.rows.div_ceil(self.tile_rows)
     }
 
-    /// The header: cards of the original table in their order, columns as `1QB`, and the compression at the end.
+    /// Creates the header: cards of the original table in their order, columns as `1QB`, and the compression at the
+    /// end.
     ///
     /// # Errors
-    /// If a card cannot be written.
+    /// Returns an error if a card cannot be written.
     pub fn header(&self, original: &Header) -> Result<Header, FormatError> {
         let mut cards = Vec::new();
         let mut originals = Vec::new();
@@ -98,8 +99,9 @@ impl<'a> NewCompressedTable<'a> {
     }
 }
 
-/// Appends the cell of a column of arrays: `fields`, the descriptors of the original table end to end, then those of the
-/// compressed arrays, as CFITSIO writes them. `stored` are bytes and offset in the heap of the compressed table.
+/// Appends the cell of a column of arrays: `fields`, the concatenated descriptors of the original table, followed by
+/// the descriptors of the compressed arrays, in the order of CFITSIO. `stored` contains length and offset of each array
+/// in the heap of the compressed table.
 ///
 /// # Errors
 /// As [`SlabCodec::encode`].

@@ -1,4 +1,4 @@
-//! The header of the table that a compressed image is written as (Sect. 10.1), from the header of the image.
+//! Converts the header of an image to the header of the table with its compressed tiles (Sect. 10.1).
 
 use super::quantised::Dither;
 use super::restored::NO_NAME;
@@ -14,30 +14,30 @@ use crate::table::{Element, Field, TableKind};
 use crate::tile_keywords::{KEPT, is_of_compression};
 use crate::value::{Integer, Value};
 
-/// A compressed image that is about to be written.
+/// A new compressed image.
 #[derive(Clone, Debug)]
 pub struct NewTiledImage<'a> {
-    /// ZTILEn: as many as the image has axes.
+    /// ZTILEn: one size per axis of the image.
     pub tile: Vec<u64>,
-    /// The codec of COMPRESSED_DATA.
+    /// Codec of COMPRESSED_DATA.
     pub codec: &'a dyn TileCodec,
-    /// How floating-point pixels are quantised; `None` if they are not. Such a table has the columns ZSCALE and ZZERO.
+    /// Quantisation of floating-point pixels, stored in the columns ZSCALE and ZZERO; `None` if they are not quantised.
     pub quantisation: Option<NewQuantisation>,
-    /// It has the column GZIP_COMPRESSED_DATA, for tiles that the codec cannot store.
+    /// Whether it has the column GZIP_COMPRESSED_DATA, for tiles that the codec cannot store.
     pub gzip_column: bool,
-    /// ZMASKCMP, the codec of the column NULL_PIXEL_MASK, if it has one.
+    /// ZMASKCMP, the codec of the column NULL_PIXEL_MASK, if it has this column.
     pub mask: Option<&'a str>,
-    /// Tiles, which are the rows.
+    /// Number of tiles, which are the rows.
     pub tiles: u64,
     /// Bytes of the heap.
     pub heap_bytes: u64,
-    /// Descriptors are of 64 bits: the heap may exceed 2 GiB.
+    /// Whether descriptors have 64 bits: the heap may exceed 2 GiB.
     pub wide: bool,
-    /// Whether DATASUM and CHECKSUM are kept a place, as for no data.
+    /// Whether to reserve DATASUM and CHECKSUM cards, valid for no data.
     pub checksum: bool,
 }
 
-/// How floating-point pixels are quantised.
+/// Quantisation of floating-point pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewQuantisation {
     /// ZQUANTIZ.
@@ -49,7 +49,7 @@ pub struct NewQuantisation {
 }
 
 impl NewTiledImage<'_> {
-    /// The header of the table: its columns, the compression, then the cards of the image, which are kept in their order.
+    /// Creates the header of the table: its columns, the compression, then the cards of the image in their order.
     ///
     /// # Errors
     /// [`Code::KeywordMissing`] if `image` is not the header of an image with as many axes as the tiles have.
@@ -80,7 +80,7 @@ impl NewTiledImage<'_> {
             .heap_bytes(self.heap_bytes);
         let mut cards = table.header(&Header::new())?.cards().to_vec();
         cards.extend(self.compression()?);
-        // Cards of compression are of another form that the image had: this one states its own.
+        // Cards of compression describe an earlier compression of the image: this header states its own.
         for card in image.cards().iter().filter(|card| !is_of_compression(card)) {
             let kept = kept(card);
             let counts_hdus = kept.keyword().eq_ignore_ascii_case("NEXTEND");
@@ -99,7 +99,7 @@ impl NewTiledImage<'_> {
         Ok(header)
     }
 
-    /// The columns of the table, in the order of their bytes in a row.
+    /// Returns the columns of the table, in the order of their bytes in a row.
     fn columns(&self) -> Vec<NewColumn> {
         let array = |name: &str, element| {
             let field = Field::Variable { element, wide: self.wide, repeat: 1, most: None };
@@ -125,7 +125,7 @@ impl NewTiledImage<'_> {
         columns
     }
 
-    /// The cards about the compression.
+    /// Returns the cards about the compression.
     fn compression(&self) -> Result<Vec<Card>, FormatError> {
         let mut cards = vec![Card::new("ZIMAGE", true, "the table is a compressed image")?];
         for (number, &size) in (1..).zip(&self.tile) {
@@ -152,13 +152,13 @@ impl NewTiledImage<'_> {
     }
 }
 
-/// A whole number as an integer.
+/// Converts a whole number to an integer value.
 fn whole(value: f64) -> Value {
     let integer = (value.fract() == 0.0).then(|| Integer::parse(&format!("{value:.0}"))).flatten();
     integer.map_or(value.into(), Value::Integer)
 }
 
-/// A card of the image as the table has it.
+/// Converts a card of the image to its form in the table.
 fn kept(card: &Card) -> Card {
     let keyword = card.keyword().to_ascii_uppercase();
     let (root, number) = numbered(&keyword);

@@ -1,23 +1,23 @@
-//! How floating-point pixels were made integers (Sect. 10.2): a scale and a zero for each tile, and the dither.
+//! Quantisation of floating-point pixels to integers (Sect. 10.2): scale and zero for each tile, and the dither.
 
 use crate::code::Code;
 use crate::error::{FormatError, Place, quoted};
 use crate::header::Header;
 use crate::table::{Element, Field, NumberCell, TableLayout};
 
-/// Random numbers that were added to pixels before rounding, and are subtracted when they are read (ZQUANTIZ).
+/// Random numbers added to pixels before rounding, and subtracted by the reader (ZQUANTIZ).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dither {
     /// NO_DITHER.
     None,
     /// SUBTRACTIVE_DITHER_1.
     Subtractive,
-    /// SUBTRACTIVE_DITHER_2: the integer -2147483646 means exactly 0.0.
+    /// SUBTRACTIVE_DITHER_2: the integer -2147483646 represents exactly 0.0.
     SubtractiveKeepingZeros,
 }
 
 impl Dither {
-    /// The value of ZQUANTIZ.
+    /// Value of ZQUANTIZ.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -27,7 +27,7 @@ impl Dither {
         }
     }
 
-    /// The dither of this name; an empty one and NONE, which some programs write, have none.
+    /// Returns the dither of this name; empty and NONE, which some programs write, mean no dither.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Dither> {
         Some(match name.trim().to_ascii_uppercase().as_str() {
@@ -39,36 +39,36 @@ impl Dither {
     }
 }
 
-/// Where the value of each tile is.
+/// Source of the value of each tile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TileValue<T> {
-    /// In the column of this index.
+    /// The column of this index.
     Column(usize),
-    /// The same for all tiles, in a keyword.
+    /// A keyword, for all tiles.
     Same(T),
-    /// Nowhere.
+    /// No source.
     Absent,
 }
 
-/// How the pixels of an image were quantised.
+/// Quantisation of the pixels of an image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantisation {
     /// The dither.
     pub dither: Dither,
-    /// ZDITHER0, 1 if absent. The Standard has 1 to 10000; of 0 the first two tiles have the same random numbers, as CFITSIO
-    /// and astropy read it.
+    /// ZDITHER0, 1 if absent. The Standard permits 1 to 10000; for 0 the first two tiles have the same random numbers,
+    /// as in CFITSIO and astropy.
     pub seed: u64,
     /// ZSCALE.
     pub scale: TileValue<f64>,
     /// ZZERO.
     pub zero: TileValue<f64>,
-    /// The column ZBLANK: the integer that means NaN in each tile.
+    /// Column ZBLANK: the integer that represents NaN in each tile.
     pub blank_column: Option<usize>,
-    /// The integer that means NaN in tiles for which the column has none: ZBLANK, or BLANK.
+    /// Integer that represents NaN in tiles without a value in the column: ZBLANK, or BLANK.
     pub blank: Option<i64>,
 }
 
-/// How the pixels of one tile were quantised: the value is `zero + scale * (q - r + 0.5)`, with a random number `r` for
+/// Quantisation of the pixels of one tile: the value is `zero + scale * (q - r + 0.5)`, with a random number `r` for
 /// each pixel, or `zero + scale * q` without dither.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TileQuantisation {
@@ -76,11 +76,11 @@ pub struct TileQuantisation {
     pub scale: f64,
     /// ZZERO.
     pub zero: f64,
-    /// The integer that means NaN; none if no integer does.
+    /// Integer that represents NaN; `None` if no integer does.
     pub blank: Option<i32>,
     /// The dither.
     pub dither: Dither,
-    /// Which of the 10 000 random numbers says where those of the tile begin, from 0.
+    /// Index, from 0, of the one of the 10 000 random numbers that determines the start of the tile's sequence.
     pub first_random: usize,
 }
 
@@ -88,7 +88,7 @@ pub struct TileQuantisation {
 const RANDOM_NUMBERS: u64 = 10_000;
 
 impl Quantisation {
-    /// The quantisation of floating-point tiles; `None` if they are lossless, whatever ZQUANTIZ says.
+    /// Returns the quantisation of floating-point tiles; `None` if they are lossless, whatever ZQUANTIZ says.
     pub(super) fn of(
         header: &Header,
         table: &TableLayout,
@@ -122,7 +122,7 @@ impl Quantisation {
             return Err(header.out_of_range("ZDITHER0", "1 to 10000"));
         };
         let blank_column = column(table, "ZBLANK")?;
-        // Without ZBLANK it is BLANK, as in astropy: pixels that are floats have no BLANK of their own.
+        // Defaults to BLANK, as in astropy: floating-point pixels have no BLANK of their own.
         let blank = match header.get_i64("ZBLANK")? {
             Some(blank) => Some(blank),
             None => header.get_i64("BLANK").ok().flatten(),
@@ -130,7 +130,7 @@ impl Quantisation {
         Ok(Some(Quantisation { dither, seed, scale, zero, blank_column, blank }))
     }
 
-    /// The quantisation of the tile in `row` (from 0), whose bytes are given.
+    /// Returns the quantisation of the tile in `row` (from 0), from the bytes of that row.
     pub(super) fn of_tile(
         &self,
         table: &TableLayout,
@@ -164,7 +164,7 @@ impl Quantisation {
     }
 }
 
-/// The value of a keyword or column of each tile; a column goes before a keyword.
+/// Finds the value of each tile; a column takes precedence over a keyword.
 fn number(header: &Header, table: &TableLayout, name: &str) -> Result<TileValue<f64>, FormatError> {
     match column(table, name)? {
         Some(column) => Ok(TileValue::Column(column)),
@@ -172,12 +172,12 @@ fn number(header: &Header, table: &TableLayout, name: &str) -> Result<TileValue<
     }
 }
 
-/// The integer of the column ZBLANK in the row of a tile; `None` where that is undefined.
+/// Returns the integer of column ZBLANK in the row of a tile; `None` if that is undefined.
 pub(super) fn blank_of(table: &TableLayout, column: usize, row: &[u8]) -> Option<i64> {
     NumberCell::of(&table.columns[column])?.integer(row)
 }
 
-/// The index of the column of this name, which must be one of numbers in the rows.
+/// Returns the index of the column of this name, which must contain numbers in the rows.
 pub(super) fn column(table: &TableLayout, name: &str) -> Result<Option<usize>, FormatError> {
     let Some(index) = table.column(name) else { return Ok(None) };
     match table.columns[index].field {

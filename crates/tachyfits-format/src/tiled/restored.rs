@@ -1,5 +1,5 @@
-//! The header that a compressed image had before, as funpack and astropy restore it (Sect. 10.1.2), from the cards of its
-//! table.
+//! Restores the original header of a compressed image from the cards of its table, as funpack and astropy do (Sect.
+//! 10.1.2).
 
 use crate::card::{Card, numbered};
 use crate::error::FormatError;
@@ -8,37 +8,37 @@ use crate::header::Header;
 use crate::tile_keywords::{KEPT, TileContent};
 use crate::value::Value;
 
-/// The name of a compressed image that had none.
+/// EXTNAME of a compressed image whose original had no name.
 pub(super) const NO_NAME: &str = "COMPRESSED_IMAGE";
 
-/// Cards of a table alone; those with a number too.
+/// Keywords that only a table has, also with a number.
 pub(super) const OF_TABLE: [&str; 11] = [
     "XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "TFIELDS", "THEAP", "CHECKSUM", "DATASUM",
     "SIMPLE", "EXTEND",
 ];
 pub(super) const NUMBERED: [&str; 3] = ["NAXIS", "TTYPE", "TFORM"];
 
-/// A header as it was before the image was compressed.
+/// The header that an image had before compression.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RestoredHeader {
-    /// Its cards.
+    /// The header.
     pub header: Header,
-    /// It is the header of the primary HDU, which takes the place of the one before it.
+    /// Whether it is the header of the primary HDU, which replaces the preceding HDU.
     pub is_primary: bool,
-    /// Keywords of that HDU which the image has with another value; they are left out.
+    /// Keywords of the primary HDU that the image has with another value; the primary's cards are omitted.
     pub others: Vec<String>,
 }
 
 impl Hdu {
-    /// The header of a compressed image as it was before. CHECKSUM and DATASUM are those of the original: they match again
-    /// only if the compression is lossless.
+    /// Restores the original header of a compressed image. CHECKSUM and DATASUM are those of the original: they match
+    /// again only if the compression is lossless.
     ///
-    /// `primary` is the first HDU of the file. If it has no data and the image was the primary one (ZSIMPLE), the result is
-    /// a primary header with the other cards of that HDU at its end.
+    /// `primary` is the first HDU of the file. If it has no data and the image was the primary one (ZSIMPLE), the
+    /// result is a primary header with the other cards of that HDU at its end.
     ///
     /// # Errors
-    /// [`crate::Code::KeywordMissing`] and the like if the cards do not define the image.
+    /// [`crate::Code::KeywordMissing`] and similar codes if the cards do not define the image.
     pub fn restored_header(&self, primary: Option<&Hdu>) -> Result<RestoredHeader, FormatError> {
         let tiled = &self.header;
         let layout = self.tiled_image()?;
@@ -61,7 +61,7 @@ impl Hdu {
     }
 }
 
-/// The cards that an HDU begins with.
+/// Returns the mandatory cards at the start of the HDU.
 fn mandatory(tiled: &Header, is_primary: bool, axes: usize) -> Result<Vec<Card>, FormatError> {
     let kept = |kept: &str, keyword: &str| {
         tiled.position(kept).map(|at| tiled.cards()[at].renamed(keyword))
@@ -84,7 +84,7 @@ fn mandatory(tiled: &Header, is_primary: bool, axes: usize) -> Result<Vec<Card>,
     Ok(cards)
 }
 
-/// A card of the table as the image has it; `None` of cards that are not the image's, or that come first.
+/// Converts a card of the table to its form in the image; `None` for cards of the table and for mandatory cards.
 fn restored(card: &Card, is_primary: bool) -> Option<Card> {
     let keyword = card.keyword().to_ascii_uppercase();
     let (root, _) = numbered(&keyword);
@@ -104,7 +104,8 @@ fn restored(card: &Card, is_primary: bool) -> Option<Card> {
     }
 }
 
-/// Integers without BLANK take ZBLANK as their BLANK. Quantised floats lose BLANK, which belonged to their tiles.
+/// Sets BLANK of integers from ZBLANK if it is absent. Removes BLANK of quantised floats, which belonged to their
+/// tiles.
 fn keep_blank(tiled: &Header, is_quantised: bool, header: &mut Header) -> Result<(), FormatError> {
     let is_integer = header.get_i64("BITPIX")?.is_some_and(|bitpix| bitpix > 0);
     let has_blank = header.get("BLANK").is_some();
@@ -120,14 +121,14 @@ fn keep_blank(tiled: &Header, is_quantised: bool, header: &mut Header) -> Result
     }
 }
 
-/// The text that CFITSIO writes to every new primary header.
+/// Text that CFITSIO writes to every new primary header.
 const BOILERPLATE: [&str; 2] = [
     "  FITS (Flexible Image Transport System) format is defined in 'Astronomy",
     "  and Astrophysics', volume 376, page 359; bibcode: 2001A&A...376..359H",
 ];
 
-/// Adds the cards of an empty primary HDU that the header of the primary array does not have, commentary too. Gives the
-/// keywords of cards that it has with another value, which are left out.
+/// Adds the cards of an empty primary HDU that the header of the primary array lacks, commentary included. Returns the
+/// keywords that the header has with another value, whose cards are omitted.
 fn add_cards_of_primary(primary: &Header, header: &mut Header) -> Vec<String> {
     let mut others = Vec::new();
     for card in primary.cards() {

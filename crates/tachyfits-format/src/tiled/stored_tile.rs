@@ -1,4 +1,4 @@
-//! Where the bytes of one tile are, from the bytes of its row.
+//! Position of the bytes of one tile, from its table row.
 
 use super::quantised::{TileQuantisation, blank_of};
 use super::tiled_layout::TiledLayout;
@@ -8,48 +8,48 @@ use crate::error::{FormatError, Place};
 use crate::hdu::StoredType;
 use crate::table::Field;
 
-/// How the bytes of a tile are stored.
+/// Encoding of the bytes of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TileForm {
-    /// In COMPRESSED_DATA, by the codec of the image.
+    /// In COMPRESSED_DATA, encoded by the codec of the image.
     Compressed,
-    /// In GZIP_COMPRESSED_DATA: the pixels themselves by gzip, without quantisation.
+    /// In GZIP_COMPRESSED_DATA: pixels compressed by gzip, without quantisation.
     Gzip,
-    /// In UNCOMPRESSED_DATA: the pixels themselves.
+    /// In UNCOMPRESSED_DATA: plain pixels.
     Plain,
 }
 
-/// Where the bytes of one tile are and what they mean.
+/// Position and interpretation of the bytes of one tile.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StoredTile {
-    /// The tile, from 0; its row in the table.
+    /// Number of the tile, from 0; also its row in the table.
     pub tile: u64,
-    /// How its bytes are stored.
+    /// Encoding of its bytes.
     pub form: TileForm,
-    /// The column that has them, from 0.
+    /// Column with its bytes, from 0.
     pub column: usize,
     /// Byte offset of its stream in the file.
     pub offset: u64,
     /// Bytes of its stream.
     pub bytes: u64,
-    /// How its integers become floating-point pixels; `None` if the stream has the pixels themselves.
+    /// Quantisation of its floating-point pixels; `None` if the stream contains the pixels unquantised.
     pub quantisation: Option<TileQuantisation>,
-    /// The integer that means undefined in an integer tile, from the column ZBLANK.
+    /// Integer of undefined pixels in an integer tile, from the column ZBLANK.
     pub blank: Option<i64>,
-    /// Byte offset and bytes of the mask of undefined pixels in the file, if the tile has one.
+    /// Byte offset and length in the file of the mask of undefined pixels, if the tile has one.
     pub mask: Option<(u64, u64)>,
 }
 
 impl TiledLayout {
-    /// Where the bytes of a tile are; `row` are the bytes of its row, which begins at [`TiledLayout::row_offset`].
+    /// Locates the bytes of a tile; `row` contains its table row, which begins at [`TiledLayout::row_offset`].
     ///
     /// # Errors
-    /// [`Code::TileStream`] if no column has bytes of the tile, or too few for its pixels, so that no memory is allocated for
-    /// them; [`Code::DescriptorRange`] if they lie outside of the heap.
+    /// [`Code::TileStream`] if no column has bytes of the tile, or too few for its pixels, so that no memory is
+    /// allocated for them; [`Code::DescriptorRange`] if they are outside of the heap.
     ///
     /// # Panics
-    /// If the table has no such tile, or `row` has fewer bytes than a row of the table.
+    /// Panics if the table has no such tile, or `row` is shorter than a table row.
     pub fn stored_tile(&self, tile: u64, row: &[u8]) -> Result<StoredTile, FormatError> {
         let columns = [
             (TileForm::Compressed, self.columns.compressed),
@@ -80,7 +80,7 @@ impl TiledLayout {
         Err(FormatError::new(Code::TileStream, place, expected, "no bytes in any"))
     }
 
-    /// The integer that the column ZBLANK gives for undefined pixels of an integer tile, from the bytes of its row.
+    /// Returns the integer in column ZBLANK that marks undefined pixels of an integer tile, from the bytes of its row.
     #[must_use]
     pub fn blank_of_tile(&self, row: &[u8]) -> Option<i64> {
         let blank = blank_of(&self.table, self.blank_column?, row)?;
@@ -88,7 +88,7 @@ impl TiledLayout {
         (least..=greatest).contains(&blank).then_some(blank)
     }
 
-    /// The stream of a tile can have its pixels.
+    /// Checks that the stream of a tile is long enough for its pixels.
     fn check_bytes(&self, stored: &StoredTile) -> Result<(), FormatError> {
         let most = self.codec_of(stored.form).most_pixels(stored.bytes);
         if self.grid.most_pixels() <= most {
@@ -103,7 +103,7 @@ impl TiledLayout {
         Err(self.tile_error(stored, CodecError::stream(0, expected, found)))
     }
 
-    /// Offset in the file and bytes of the array of a cell; `None` if it has no elements.
+    /// Returns offset in the file and length of the array of a cell; `None` if it has no elements.
     fn array(
         &self,
         column: usize,
@@ -121,7 +121,7 @@ impl TiledLayout {
         Ok(is_there.map(|()| (self.table.heap.offset + descriptor.offset, bytes)))
     }
 
-    /// The codec of the stream of a tile.
+    /// Returns the codec for the stream of a tile.
     #[must_use]
     pub fn codec_of(&self, form: TileForm) -> &dyn TileCodec {
         match form {
@@ -131,7 +131,7 @@ impl TiledLayout {
         }
     }
 
-    /// The type of the numbers in the stream of a tile: integers of 32 bits where pixels are quantised, else that of the
+    /// Type of the numbers in the stream of a tile: 32-bit integers if pixels are quantised, otherwise the type of the
     /// pixels.
     #[must_use]
     pub fn stream_type(&self, stored: &StoredTile) -> StoredType {
@@ -141,14 +141,14 @@ impl TiledLayout {
         }
     }
 
-    /// An error of a codec, with the place of the tile in the file.
+    /// Adds the place of the tile in the file to an error of a codec.
     #[must_use]
     pub fn tile_error(&self, stored: &StoredTile, error: CodecError) -> FormatError {
         error.at(self.table.place(stored.column, Some(stored.tile)), stored.offset)
     }
 
-    /// The error of a tile whose row or stream, of some bytes from an offset on, is not whole in a file of `file_bytes`; `None`
-    /// if it is whole.
+    /// Returns the error of a tile whose row or stream (`bytes` bytes from `offset`) is truncated in a file of
+    /// `file_bytes`; `None` if it is complete.
     #[must_use]
     pub fn cut_off(
         &self,
@@ -170,7 +170,7 @@ impl TiledLayout {
         })
     }
 
-    /// A pixel without a value, big-endian: NaN, or BLANK; `None` of integers without BLANK.
+    /// Returns an undefined pixel, big-endian: NaN or BLANK; `None` for integers without BLANK.
     #[must_use]
     pub fn undefined_pixel(&self) -> Option<Vec<u8>> {
         match (self.image.stored, self.image.blank) {
@@ -181,7 +181,7 @@ impl TiledLayout {
         }
     }
 
-    /// The error of a damaged tile whose pixels have no value for what is missing.
+    /// Returns the error of a damaged tile whose pixels have no value for missing data.
     #[must_use]
     pub fn without_blank(&self, damage: &FormatError) -> FormatError {
         let problem = damage.problem();

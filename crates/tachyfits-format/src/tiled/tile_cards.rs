@@ -1,17 +1,17 @@
-//! Cards of a compressed HDU without which its data would be others, or none: the cards that the parsers of images and
-//! tables of tiles read, so that an editor leaves them alone.
+//! Cards of a compressed HDU that define its data: the parsers of compressed images and tables read them, so an editor
+//! must not change them.
 
 use super::restored::{NUMBERED, OF_TABLE};
 use crate::card::numbered;
 use crate::hdu::Hdu;
 use crate::tile_keywords::TileContent;
 
-/// Cards about the columns of tiles that change their values; TTYPEn and TFORMn are in [`NUMBERED`].
+/// Cards of tile columns that change their values; TTYPEn and TFORMn are in [`NUMBERED`].
 const VALUES: [&str; 4] = ["TDIM", "TNULL", "TSCAL", "TZERO"];
 
 impl Hdu {
-    /// Whether a keyword, in either case, says how the tiles of this compressed image or table lie or what they mean. False
-    /// of other HDUs, and of the sums, which an editor computes.
+    /// Whether a keyword, in either case, defines layout or meaning of the tiles of this compressed image or table.
+    /// False for other HDUs, and for the checksums, which an editor computes.
     ///
     /// ```
     /// use tachyfits_format::{Hdu, Header};

@@ -1,4 +1,4 @@
-//! From the header of a compressed image to the layout of its tiles (Sect. 10.1).
+//! Converts the header of a compressed image to the layout of its tiles (Sect. 10.1).
 
 use std::sync::Arc;
 
@@ -18,23 +18,23 @@ use crate::value::Value;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TiledLayout {
-    /// The image that is compressed: axes, type and scaling, without a place in the file. Its offset is 0.
+    /// The uncompressed image: axes, type and scaling, without a place in the file. Its offset is 0.
     pub image: ImageLayout,
-    /// How it is divided into tiles. Tile n is in row n of the table.
+    /// Division into tiles. Tile n is in row n of the table.
     pub grid: TileGrid,
-    /// The codec of COMPRESSED_DATA.
+    /// Codec of COMPRESSED_DATA.
     pub codec: Arc<dyn TileCodec>,
-    /// The codec of NULL_PIXEL_MASK, whose pixels are bytes: 1 where a pixel is undefined.
+    /// Codec of NULL_PIXEL_MASK, whose pixels are bytes: 1 if a pixel is undefined.
     pub mask_codec: Option<Arc<dyn TileCodec>>,
-    /// The columns with the bytes of tiles.
+    /// Columns with the bytes of tiles.
     pub columns: TileColumns,
-    /// The column ZBLANK of integers: in each tile the integer that means undefined, beside BLANK of the image.
+    /// Column ZBLANK for integers: the integer of undefined pixels in each tile, in addition to BLANK of the image.
     pub blank_column: Option<usize>,
-    /// A keyword says which integer is undefined in all tiles.
+    /// Whether a keyword defines the integer of undefined pixels in all tiles.
     states_blank: bool,
-    /// How floating-point pixels were quantised; `None` if the tiles have the pixels themselves.
+    /// Quantisation of floating-point pixels; `None` if the tiles contain unquantised pixels.
     pub quantisation: Option<Quantisation>,
-    /// The table.
+    /// Layout of the table.
     pub table: TableLayout,
     /// Warnings about tolerated faults.
     pub warnings: Vec<Warning>,
@@ -55,42 +55,42 @@ pub struct TileColumns {
 }
 
 impl TiledLayout {
-    /// Sets BLANK of an integer image from the column ZBLANK, where no keyword states it: from the bytes of the first row.
+    /// Sets BLANK of an integer image from the column ZBLANK in the first row, unless a keyword defines it.
     pub fn take_blank_of_column(&mut self, row: &[u8]) {
         if !self.states_blank {
             self.image.blank = self.blank_of_tile(row);
         }
     }
 
-    /// Whether a keyword, BLANK or ZBLANK, says which integer is undefined in all tiles.
+    /// Whether a keyword, BLANK or ZBLANK, defines the integer of undefined pixels in all tiles.
     #[must_use]
     pub fn states_blank(&self) -> bool {
         self.states_blank
     }
 
-    /// Whether the pixels are those that were compressed: no floats are quantised, and HCOMPRESS_1 divides by nothing.
+    /// Whether the compression is lossless: floats are not quantised, and HCOMPRESS_1 does not divide.
     #[must_use]
     pub fn is_lossless(&self) -> bool {
         self.quantisation.is_none() && self.mask_codec.is_none() && self.codec.is_lossless()
     }
 }
 
-/// CFITSIO counts the pixels of a tile in 32 bits.
+/// Maximum number of pixels per tile: CFITSIO counts them in 32 bits.
 const MOST_TILE_PIXELS: u64 = 1 << 31;
 
 impl Hdu {
-    /// The table has the tiles of a compressed image (ZIMAGE = T).
+    /// Whether the table contains the tiles of a compressed image (ZIMAGE = T).
     #[must_use]
     pub fn is_tiled_image(&self) -> bool {
         self.kind == HduKind::BinaryTable
             && self.header.get("ZIMAGE") == Some(&Value::Logical(true))
     }
 
-    /// The layout of a compressed image.
+    /// Returns the layout of a compressed image.
     ///
     /// # Errors
     /// [`Code::NotAnImage`] if it is not one; [`Code::CodecUnknown`] for its codec, [`Code::KeywordMissing`],
-    /// [`Code::KeywordRange`], [`Code::ColumnForm`] and the like if keywords or columns do not define its tiles.
+    /// [`Code::KeywordRange`], [`Code::ColumnForm`] and similar codes if keywords or columns do not define its tiles.
     ///
     /// ```
     /// use tachyfits_format::{Header, Hdu, Value};
@@ -167,7 +167,7 @@ fn codec(
     }
 }
 
-/// ZBITPIX.
+/// Reads ZBITPIX.
 fn pixel_type(header: &Header) -> Result<StoredType, FormatError> {
     let Some(bitpix) = header.get_i64("ZBITPIX")? else {
         return Err(header.missing("ZBITPIX", "the type of the pixels"));
@@ -176,7 +176,7 @@ fn pixel_type(header: &Header) -> Result<StoredType, FormatError> {
     stored.ok_or_else(|| header.out_of_range("ZBITPIX", "8, 16, 32, 64, -32 or -64"))
 }
 
-/// ZNAXISn, whose product is within the limit of all data.
+/// Reads ZNAXISn, whose product must be within the limit of all data.
 fn axes(header: &Header, stored: StoredType) -> Result<Vec<u64>, FormatError> {
     let limits = Limits::default();
     let Some(naxis) = header.get_i64("ZNAXIS")? else {
@@ -206,7 +206,7 @@ fn axes(header: &Header, stored: StoredType) -> Result<Vec<u64>, FormatError> {
     Ok(axes)
 }
 
-/// ZTILEn; by default the rows of the image.
+/// Reads ZTILEn; the default is one tile per row of the image.
 fn tile_shape(header: &Header, axes: &[u64]) -> Result<Vec<u64>, FormatError> {
     let tile = |(axis, &size): (usize, &u64)| {
         let keyword = format!("ZTILE{}", axis + 1);
@@ -222,7 +222,7 @@ fn tile_shape(header: &Header, axes: &[u64]) -> Result<Vec<u64>, FormatError> {
     axes.iter().enumerate().map(tile).collect()
 }
 
-/// Each tile has a row, and is of a size that codecs take.
+/// Checks that each tile has a row, and a size that codecs support.
 fn check_tiles(header: &Header, grid: &TileGrid, table: &TableLayout) -> Result<(), FormatError> {
     if grid.count() != table.rows {
         let expected = format!("{} rows, one for each tile", grid.count());
@@ -236,7 +236,7 @@ fn check_tiles(header: &Header, grid: &TileGrid, table: &TableLayout) -> Result<
     Ok(())
 }
 
-/// ZBLANK of integers is not of the Standard, but what it means is clear where there is no BLANK.
+/// Uses ZBLANK of integers as BLANK: not in the Standard, but unambiguous if there is no BLANK.
 fn use_zblank(image: &mut ImageLayout, header: &Header) -> Result<(), FormatError> {
     if let Some((least, greatest)) = image.stored.integer_range()
         && image.blank.is_none()

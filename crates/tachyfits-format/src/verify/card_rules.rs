@@ -1,4 +1,4 @@
-//! Rules of single cards: fixed format, dates, units, types of reserved keywords.
+//! Rules about single cards: fixed format, dates, units, types of reserved keywords.
 
 use std::collections::HashMap;
 
@@ -16,12 +16,12 @@ use crate::reserved::{self, KeywordType, Match};
 use crate::scan;
 use crate::value::Value;
 
-/// The first record of a card from its value field on.
+/// Returns the first record of a card from its value field.
 fn field(card: &Card) -> &[u8] {
     &card.raw()[10..CARD_BYTES]
 }
 
-/// Whether the value has the position of the fixed format (Sect. 4.2).
+/// Whether the value is at the position of the fixed format (Sect. 4.2).
 pub(super) fn is_fixed_format(card: &Card) -> bool {
     let field = field(card);
     let number = &field[..20];
@@ -32,7 +32,7 @@ pub(super) fn is_fixed_format(card: &Card) -> bool {
             number.ends_with(text.as_bytes())
                 && number[..20 - text.len().min(20)].iter().all(|&byte| scan::is_blank(byte))
         }
-        // Of another type it is wrong altogether, and said so elsewhere.
+        // Another rule reports a value of a wrong type.
         _ => true,
     }
 }
@@ -53,7 +53,7 @@ pub(super) fn fixed_format(subject: &Subject<'_>, report: &mut Report) {
     }
 }
 
-/// The value of XTENSION has its 8 characters.
+/// Whether the value of XTENSION is padded to 8 characters.
 pub(super) fn is_padded(card: &Card) -> bool {
     let field = scan::trim(field(card));
     match field.strip_prefix(b"'").map(|text| text.iter().position(|&byte| byte == b'\'')) {
@@ -105,11 +105,11 @@ pub(super) fn undefined_value(subject: &Subject<'_>, report: &mut Report) {
     }
 }
 
-/// Keywords with other values, and mandatory ones, are found by reading.
+/// Reports repeated keywords with equal values; the reader reports different values and mandatory keywords.
 pub(super) fn repeated(subject: &Subject<'_>, report: &mut Report) {
     let mut first = HashMap::new();
     for (at, card) in subject.header.cards().iter().enumerate() {
-        // HIERARCH cards are commentary for the Standard; records such as DP1 share a keyword.
+        // HIERARCH cards are commentary in the Standard; records such as DP1 share a keyword.
         let has_value = card.value().is_some() && card.raw()[8..10] == *b"= ";
         if !has_value || record(card).is_some() || card_writer::is_mandatory(card.keyword()) {
             continue;
@@ -131,7 +131,7 @@ pub(super) fn repeated(subject: &Subject<'_>, report: &mut Report) {
     }
 }
 
-/// Validity of the text of a date.
+/// Form of a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Date {
     /// `[±C]CCYY-MM-DD[Thh:mm:ss[.s...]]` (Sect. 9.1.1).
@@ -142,7 +142,7 @@ pub(super) enum Date {
     Other,
 }
 
-/// Reads the text of a date.
+/// Parses the text of a date.
 pub(super) fn date(text: &str) -> Date {
     let (day, time) = match text.split_once('T') {
         Some((day, time)) => (day, Some(time)),
@@ -160,7 +160,7 @@ pub(super) fn date(text: &str) -> Date {
     }
 }
 
-/// A number of exactly `count` digits.
+/// Parses a number of exactly `count` digits.
 fn digits(text: &str, count: usize) -> Option<u32> {
     let right = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| right)
@@ -179,7 +179,7 @@ fn is_iso_day(text: &str) -> bool {
     }
 }
 
-/// The day exists in the calendar (proleptic Gregorian: which years before 0 leap is left open).
+/// Whether the day exists in the calendar (proleptic Gregorian; leap years before year 0 are not checked).
 fn is_day(year: u32, month: u32, day: u32) -> bool {
     let leaps = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let days = match month {
@@ -214,8 +214,8 @@ fn dates<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (usize, &'a str, 
         })
 }
 
-/// Texts of keywords that begin with DATE and are not reserved: those with a date have it in the form of DATE (Sect.
-/// 4.4.2.2), which is not known of any.
+/// Returns texts of unreserved keywords that begin with DATE: if one contains a date, it must have the form of DATE
+/// (Sect. 4.4.2.2), but it may contain something else.
 fn other_dates<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (usize, &'a str, Date)> {
     let cards = subject.header.cards().iter().enumerate().zip(&subject.reserved);
     cards.filter_map(|((at, card), known)| {
@@ -271,7 +271,7 @@ pub(super) fn unit_brackets(subject: &Subject<'_>, report: &mut Report) {
     }
 }
 
-/// Brackets open and close, no pair is empty, and no operator is at an end.
+/// Whether brackets are balanced and not empty, and no operator is at an end.
 fn has_sound_brackets(unit: &str) -> bool {
     let mut open = Vec::new();
     for letter in unit.chars() {
@@ -288,7 +288,7 @@ fn has_sound_brackets(unit: &str) -> bool {
         && !unit.starts_with(['*', '^'])
 }
 
-/// Values that a section forbids beyond their type.
+/// Reports values that a section forbids although their type is right.
 pub(super) fn value_range(subject: &Subject<'_>, report: &mut Report) {
     for (at, card, known) in subject.known() {
         let Some(value) = card.value().and_then(Value::as_f64) else { continue };
@@ -316,7 +316,7 @@ pub(super) fn reserved_value(subject: &Subject<'_>, report: &mut Report) {
     }
     for (at, card, known) in subject.known() {
         let Some(value) = card.value() else { continue };
-        // Said by the reader, or legal.
+        // The reader reports it, or it is legal.
         if matches!(value, Value::Undefined | Value::Invalid(_)) {
             continue;
         }
@@ -328,7 +328,7 @@ pub(super) fn reserved_value(subject: &Subject<'_>, report: &mut Report) {
         let finding = Finding::of_rule(Rule::ReservedValue, subject.place(at), expected, found);
         let number = expected.contains("number") || expected.contains("integer");
         report.findings.push(match value {
-            // The same code as the reader has for it.
+            // The reader uses the same code.
             Value::Text(_) if number => Finding {
                 code: Code::NumericText.as_str(),
                 advice: Code::NumericText.hint(),

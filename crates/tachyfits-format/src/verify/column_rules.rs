@@ -1,5 +1,4 @@
-//! Rules about the keywords of columns. The engine, which has the bytes, checks the values of the
-//! columns.
+//! Rules about the keywords of columns. The engine, which has the bytes, checks the values.
 
 use super::rules::Rule;
 use super::subject::{Report, Subject};
@@ -11,13 +10,13 @@ use crate::reserved::Match;
 use crate::table::{Element, Field, Form, TextForm, ascii_form, binary_form, regular_form};
 use crate::value::Value;
 
-/// The columns that TFIELDS counts, as far as the Standard lets it.
+/// Numbers of the columns that TFIELDS declares, up to the maximum of the Standard.
 fn numbers(subject: &Subject<'_>) -> std::ops::RangeInclusive<u64> {
     let fields = subject.tfields.filter(|_| subject.is_table());
     1..=fields.unwrap_or(0).min(999)
 }
 
-/// The text of a keyword of a column, where it is one.
+/// Returns the text of a column keyword, if its value is text.
 fn text<'a>(subject: &Subject<'a>, keyword: &str) -> Option<&'a str> {
     subject.header.get(keyword).and_then(Value::as_text)
 }
@@ -41,7 +40,7 @@ fn reader_of_forms(kind: &HduKind) -> fn(&str) -> Option<Form> {
     }
 }
 
-/// TFORMn or TDISPn in capitals and with all its parts, where it can mean only that.
+/// Returns TFORMn or TDISPn in capitals and with all its parts, if the result is unambiguous.
 pub(super) fn regular(
     header: &Header,
     known: &Match,
@@ -118,7 +117,7 @@ pub(super) fn display(subject: &Subject<'_>, report: &mut Report) {
     for number in numbers(subject) {
         let keyword = format!("TDISP{number}");
         let Some(display) = text(subject, &keyword).map(str::trim_end) else { continue };
-        // An empty one recommends nothing.
+        // An empty format recommends nothing.
         if display.is_empty() {
             continue;
         }
@@ -136,8 +135,8 @@ pub(super) fn display(subject: &Subject<'_>, report: &mut Report) {
     }
 }
 
-/// The letters of a display format that is well made: `Aw Lw Iw.m Bw.m Ow.m Zw.m Fw.d Ew.dEe ENw.d ESw.d Gw.dEe Dw.dEe`,
-/// with a width that holds what it says.
+/// Returns the letters of a well-formed display format with a sufficient width: `Aw Lw Iw.m Bw.m Ow.m Zw.m Fw.d Ew.dEe
+/// ENw.d ESw.d Gw.dEe Dw.dEe`.
 fn display_letter(text: &str) -> Option<&str> {
     let letters = text.bytes().take_while(u8::is_ascii_uppercase).count();
     let (letter, rest) = text.split_at(letters);
@@ -170,7 +169,7 @@ fn display_letter(text: &str) -> Option<&str> {
         "" => absent,
         digits => digits.parse().unwrap_or(u64::MAX),
     };
-    // A point, and of an exponent its letter and sign.
+    // Includes the point, and for an exponent its letter and sign.
     let needed = match letter {
         "I" | "B" | "O" | "Z" => number(digits, 0),
         "F" => number(digits, 0).saturating_add(1),
@@ -192,7 +191,7 @@ fn is_width(digits: &str) -> bool {
 }
 
 impl Field {
-    /// Whether a display format (TDISPn) is not one of another type of column (Sect. 7.3.4). It need not be well made.
+    /// Whether a display format (TDISPn) suits the type of column (Sect. 7.3.4). Malformed formats are accepted.
     ///
     /// ```
     /// use tachyfits_format::{Element, Field};
@@ -205,7 +204,7 @@ impl Field {
     }
 }
 
-/// Which letters the field wants, if it does not take this one (Sect. 7.3.4).
+/// Returns the letters that suit the field, if `letter` does not (Sect. 7.3.4).
 fn displays_not(field: &Field, letter: &str) -> Option<&'static str> {
     let real = matches!(letter, "F" | "E" | "EN" | "ES" | "G" | "D");
     let is_real = |value| matches!(value, StoredType::F32 | StoredType::F64);
@@ -214,7 +213,7 @@ fn displays_not(field: &Field, letter: &str) -> Option<&'static str> {
             Element::Character => (matches!(letter, "A" | "G"), "Aw for strings"),
             Element::Logical => (matches!(letter, "L" | "G"), "Lw for logicals"),
             Element::Bit => (!matches!(letter, "A" | "L"), "a format of numbers"),
-            // Integers may be shown as real numbers, scaled ones should be.
+            // Integers may be displayed as real numbers; scaled integers should be.
             Element::Number(_) if !element.stored().is_some_and(is_real) => {
                 (!matches!(letter, "A" | "L"), "a format of numbers")
             }
@@ -242,7 +241,7 @@ pub(super) fn dimensions(subject: &Subject<'_>, report: &mut Report) {
     }
 }
 
-/// TSCALn and TZEROn describe numbers, and TNULLn of a binary table integers.
+/// Checks that TSCALn and TZEROn describe numbers, and TNULLn of a binary table integers.
 pub(super) fn keyword(subject: &Subject<'_>, report: &mut Report) {
     for (at, card, known) in subject.known().filter(|_| subject.is_table()) {
         let [Some(number), _] = known.numbers else { continue };

@@ -1,4 +1,4 @@
-//! One departure from the Standard, with its place and what to do.
+//! One violation of the Standard, with place and advice.
 
 use std::fmt;
 
@@ -7,32 +7,32 @@ use crate::card_writer;
 use crate::code::Code;
 use crate::error::{Place, Problem};
 
-/// One departure from the Standard.
+/// One violation of the Standard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// How bad it is.
+    /// Severity of the violation.
     pub severity: Severity,
-    /// The stable text of the [`Rule`] or [`Code`].
+    /// Stable text of the [`Rule`] or [`Code`].
     pub code: &'static str,
-    /// Where it is.
+    /// Place of the violation.
     pub place: Place,
     /// The expected value, as words that follow "expected".
     pub expected: String,
-    /// The value found, as words that follow "found".
+    /// The actual value, as words that follow "found".
     pub found: String,
-    /// How many more of the same it stands for.
+    /// Number of further findings of the same kind that are not listed.
     pub repeats: u64,
-    /// The hint.
+    /// Advice.
     pub advice: &'static str,
-    /// The section of the Standard 4.0, where there is one to name.
+    /// Section of the Standard 4.0; empty if there is none to name.
     pub section: &'static str,
-    /// Whether `verify --fix` can repair it without guessing.
+    /// Whether `verify --fix` can repair it unambiguously.
     pub fixable: bool,
 }
 
 impl Finding {
-    /// A finding of a rule.
+    /// Creates a finding of a rule.
     #[must_use]
     pub fn of_rule(
         rule: Rule,
@@ -53,7 +53,7 @@ impl Finding {
         }
     }
 
-    /// Problems noticed while reading, or that prevented it.
+    /// Converts a problem detected while reading, fatal or not.
     #[must_use]
     pub fn of_problem(problem: &Problem) -> Self {
         Finding {
@@ -89,7 +89,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Matters that the Standard leaves open or only advises are warnings.
+/// Returns a warning for matters that the Standard leaves open or only recommends.
 fn severity(problem: &Problem) -> Severity {
     let keyword = problem.place.keyword.as_deref().unwrap_or_default();
     match problem.code {

@@ -1,5 +1,4 @@
-//! Repairs of a header that need no guessing: they change how something is written, never its
-//! meaning. Each repair is reported.
+//! Unambiguous repairs of a header: they change the notation, never the meaning. Each repair is reported.
 
 use std::collections::HashMap;
 
@@ -23,29 +22,28 @@ use crate::value::{Real, Value};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fix {
-    /// The stable text of the [`Rule`] or [`Code`] that it repairs.
+    /// Stable text of the repaired [`Rule`] or [`Code`].
     pub code: &'static str,
-    /// Where it was.
+    /// Place of the fault.
     pub place: Place,
-    /// The content before.
+    /// Content before the repair.
     pub before: String,
-    /// The content now.
+    /// Content after the repair.
     pub after: String,
 }
 
 impl Fix {
-    /// A repair, with the stable text of the rule or the code.
+    /// Creates a repair, with the stable text of the rule or the code.
     #[must_use]
     pub fn new(code: &'static str, place: Place, before: String, after: String) -> Fix {
         Fix { code, place, before, after }
     }
 }
 
-/// DATE values with earlier years are ambiguous: FITS did not exist then.
+/// First unambiguous year of DATE: FITS did not exist in earlier years.
 const FIRST_YEAR: u32 = 79;
 
-/// The header with all faults repaired that need no guessing, and the repairs. Correct cards keep
-/// their bytes.
+/// Returns the header with every unambiguous fault repaired, and the repairs. Correct cards keep their bytes.
 #[must_use]
 pub fn fixed_header(header: &Header, hdu: Option<&Hdu>) -> (Header, Vec<Fix>) {
     let mut cards = header.cards().to_vec();
@@ -95,13 +93,13 @@ pub(super) fn mark_fixable(header: &Header, findings: &mut [Finding]) {
         let fixes = card.map(|card| fixes_of_card(header, &spellings, card)).unwrap_or_default();
         let of_card = fixes.iter().any(|(code, _)| *code == finding.code);
         let of_header = codes.iter().chain(&rules).any(|code| *code == finding.code);
-        // Random groups have no defaults that are written out.
+        // Defaults of random groups are not written.
         let primary = finding.code == codes[1] && header.context().hdu == 0;
         finding.fixable = of_card || finding.fixable || (of_header && !primary);
     }
 }
 
-/// How many cards have a keyword in whichever case, by the keyword in upper case: counted once, as a header may have very
+/// Number of cards per keyword in any case, by the keyword in upper case: counted once, because a header may have very
 /// many cards.
 struct Spellings(HashMap<String, usize>);
 
@@ -133,7 +131,7 @@ fn place(header: &Header, record: usize, card: &Card) -> Place {
     }
 }
 
-/// A card may have several faults: each is repaired in the result of the one before.
+/// Repairs the faults of a card one after another, each in the result of the preceding repair.
 fn fixes_of_card(header: &Header, spellings: &Spellings, card: &Card) -> Vec<(&'static str, Card)> {
     let mut fixes: Vec<(&'static str, Card)> = Vec::new();
     while let Some((code, fixed)) =
@@ -145,20 +143,20 @@ fn fixes_of_card(header: &Header, spellings: &Spellings, card: &Card) -> Vec<(&'
     fixes
 }
 
-/// The card with one fault repaired, and the code of the fault.
+/// Returns the card with one fault repaired, and the code of the fault.
 fn fixed_card(header: &Header, spellings: &Spellings, card: &Card) -> Option<(&'static str, Card)> {
     let value = card.value()?;
     let keyword = card.keyword();
     if let Some(upper) = upper_case(spellings, card) {
         return Some((Code::IllegalKeyword.as_str(), card.renamed(&upper)));
     }
-    // The comment is not changed in passing.
+    // The comment must not change.
     let anew = |value: Value| {
         card.with_value(keyword, value).ok().filter(|new| new.comment() == card.comment())
     };
     let mandatory = card_writer::is_mandatory(keyword) || keyword == "CHECKSUM";
     if mandatory && !card_rules::is_fixed_format(card) {
-        // A number of more than 20 digits has no place there.
+        // The fixed format has no room for a number of more than 20 digits.
         let fixed = anew(value.clone()).filter(card_rules::is_fixed_format)?;
         return Some((Rule::FixedFormat.as_str(), fixed));
     }
@@ -181,7 +179,7 @@ fn fixed_card(header: &Header, spellings: &Spellings, card: &Card) -> Option<(&'
     }
 }
 
-/// The text of a reserved keyword written as the Standard has it, where it can mean only that, and which code that is for.
+/// Returns the text of a reserved keyword in the form of the Standard, if it is unambiguous, and the repaired code.
 fn regular_text(header: &Header, keyword: &str, text: &str) -> Option<(&'static str, String)> {
     let known = reserved::recognise(keyword)?;
     if known.reserved.value_type == KeywordType::Date {
@@ -196,8 +194,8 @@ fn regular_text(header: &Header, keyword: &str, text: &str) -> Option<(&'static 
     column_rules::regular(header, &known, text)
 }
 
-/// A date in the ISO form: DATE of the form DD/MM/YY; date and time with a blank between them; DATE with the Z of UTC, which
-/// it always has (Sect. 4.4.2.1).
+/// Converts a date to the ISO form: DATE of the form DD/MM/YY; date and time separated by a blank; DATE with the Z of
+/// UTC, which DATE always implies (Sect. 4.4.2.1).
 fn regular_date(keyword: &str, text: &str) -> Option<(&'static str, String)> {
     match card_rules::date(text) {
         Date::Old(day, month, year) if keyword == "DATE" && year >= FIRST_YEAR => {
@@ -214,7 +212,7 @@ fn regular_date(keyword: &str, text: &str) -> Option<(&'static str, String)> {
     }
 }
 
-/// The keyword in upper case, where that is what was meant: it is legal then, and no other card has it.
+/// Returns the keyword in upper case, if that is legal and no other card has it.
 fn upper_case(spellings: &Spellings, card: &Card) -> Option<String> {
     let keyword = card.keyword();
     let upper = keyword.to_ascii_uppercase();
@@ -227,7 +225,7 @@ fn upper_case(spellings: &Spellings, card: &Card) -> Option<String> {
     (alone && !card_writer::is_commentary(&upper)).then_some(upper)
 }
 
-/// Adds PCOUNT = 0 and GCOUNT = 1 to an extension that has none, in either case, as which it is read.
+/// Adds PCOUNT = 0 and GCOUNT = 1 to an extension that lacks them in both cases: the reader assumes these values.
 fn add_defaults(cards: &mut Vec<Card>, hdu: &Hdu) -> Vec<Fix> {
     let mut fixes = Vec::new();
     if cards.first().is_none_or(|card| card.keyword() != "XTENSION") {
@@ -252,7 +250,7 @@ fn add_defaults(cards: &mut Vec<Card>, hdu: &Hdu) -> Vec<Fix> {
     fixes
 }
 
-/// Puts each WCSAXES before the other cards of its description. Gives the code and the keyword of those that were elsewhere.
+/// Moves each WCSAXES before the other cards of its description. Returns code and keyword of each moved card.
 fn put_axes_first(cards: &mut Vec<Card>) -> Vec<(&'static str, String)> {
     let is_axes = |word: &str| word.eq_ignore_ascii_case("WCSAXES");
     if !cards.iter().any(|card| card.keyword().get(..7).is_some_and(is_axes)) {
@@ -260,7 +258,7 @@ fn put_axes_first(cards: &mut Vec<Card>) -> Vec<(&'static str, String)> {
     }
     let header = Header::from_cards(cards.clone());
     let late = wcs_rules::late_axes(&Subject::new(&header, None));
-    // Those that are late go before the first of their description, in the order that they have.
+    // Late cards move before the first card of their description, in their present order.
     let mut places: Vec<(usize, bool)> = (0..cards.len()).map(|at| (at, true)).collect();
     late.iter().for_each(|&(at, first)| places[at] = (first, false));
     sort_by_place(cards, places);
@@ -268,30 +266,31 @@ fn put_axes_first(cards: &mut Vec<Card>) -> Vec<(&'static str, String)> {
     late.into_iter().map(|(at, _)| (Rule::WcsAxesPlace.as_str(), keyword(at))).collect()
 }
 
-/// Moves the mandatory cards after the first, in their order (Tables 7, 10, 14, 17). Returns the
-/// code and the first misplaced card.
+/// Moves the mandatory cards after the first into their order (Tables 7, 10, 14, 17). Returns the code and the first
+/// misplaced card.
 fn put_in_order(cards: &mut Vec<Card>, hdu: &Hdu) -> Option<(&'static str, String)> {
     let header = Header::from_cards(cards.clone());
-    // Where the HDU was it may have had another.
+    // The first card decides, because the HDU may have been moved.
     let primary = header.begins_with("SIMPLE");
     let mut order = vec![if primary { "SIMPLE" } else { "XTENSION" }.to_owned()];
     order.extend(["BITPIX", "NAXIS"].map(str::to_owned));
     order.extend((1..=hdu.axes.len()).map(|axis| format!("NAXIS{axis}")));
     if !primary {
-        // XTENSION may have been repaired meanwhile.
+        // An earlier repair may have changed XTENSION.
         let kind = HduKind::of_extension(header.get("XTENSION")?.as_text()?);
         let is_table = matches!(kind, HduKind::BinaryTable | HduKind::AsciiTable);
         let last = if is_table { "TFIELDS" } else { "INHERIT" };
         order.extend(["PCOUNT", "GCOUNT", last].map(str::to_owned));
     }
-    // Of several spellings the one that is read. The first card stays where it is, damaged or not: a file begins with it.
+    // Among several spellings, the card that readers use. The first card stays first even if damaged: a file begins
+    // with it.
     let first = order.remove(0);
     let found =
         order.into_iter().filter_map(|keyword| Some((keyword.clone(), header.position(&keyword)?)));
     let found: Vec<(String, usize)> =
         std::iter::once((first, 0)).chain(found.filter(|(_, at)| *at > 0)).collect();
     let (moved, _) = (0..).zip(&found).find(|(place, (_, at))| place != at)?.1.clone();
-    // At most the cards of a header, which are larger.
+    // At most one per card of the header, which are larger.
     let mut places = vec![found.len(); cards.len()];
     found.iter().enumerate().for_each(|(place, (_, at))| places[*at] = place);
     sort_by_place(cards, places);
@@ -303,14 +302,14 @@ fn put_in_order(cards: &mut Vec<Card>, hdu: &Hdu) -> Option<(&'static str, Strin
     Some((code, moved))
 }
 
-/// Puts cards in the order of their places; those of one place stay as they are.
+/// Sorts cards by their places; cards with equal places keep their order.
 fn sort_by_place<P: Ord>(cards: &mut Vec<Card>, places: Vec<P>) {
     let mut placed: Vec<_> = places.into_iter().zip(std::mem::take(cards)).collect();
     placed.sort_by(|(one, _), (other, _)| one.cmp(other));
     cards.extend(placed.into_iter().map(|(_, card)| card));
 }
 
-/// Blanks behind END, where something else is.
+/// Replaces bytes after END with blanks.
 fn fixed_tail(header: &Header) -> Option<Fix> {
     let clean = Header::from_cards(header.cards().to_vec());
     if clean.to_bytes() == header.to_bytes() {

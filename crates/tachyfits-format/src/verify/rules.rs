@@ -1,13 +1,13 @@
-//! The one table of the rules that verification adds to what reading notices ([`crate::Code`]): a stable code, how bad it
-//! is, the section of the Standard, what it means, and what to do.
+//! The table of verification rules, beyond the problems that reading detects ([`crate::Code`]): stable code, severity,
+//! section of the Standard, meaning and advice.
 //!
-//! A new rule is one row here, and a function in the list of checks of headers or in the engine's checks of data.
+//! A new rule needs a row here, and a function in the list of header checks or in the engine's data checks.
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Severity {
-    /// The Standard allows it and advises against it, or it is probably not what was meant.
+    /// The Standard permits it but advises against it, or it is probably unintended.
     Warning,
     /// The Standard forbids it.
     Error,
@@ -29,7 +29,7 @@ macro_rules! rules {
         $name:ident = $text:literal, $severity:ident, $section:literal,
         $meaning:literal, hint $hint:literal;
     )+) => {
-        /// A rule of the Standard that verification looks for.
+        /// A rule of the Standard that verification checks.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Rule {
@@ -46,7 +46,7 @@ macro_rules! rules {
                 match self { $(Rule::$name => $text),+ }
             }
 
-            /// How bad it is to break it.
+            /// Severity of breaking the rule.
             #[must_use]
             pub const fn severity(self) -> Severity {
                 match self { $(Rule::$name => Severity::$severity),+ }
@@ -58,13 +58,13 @@ macro_rules! rules {
                 match self { $(Rule::$name => $section),+ }
             }
 
-            /// The fault, in one sentence.
+            /// Meaning of the fault, in one sentence.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self { $(Rule::$name => $meaning),+ }
             }
 
-            /// The hint.
+            /// Advice.
             #[must_use]
             pub const fn hint(self) -> &'static str {
                 match self { $(Rule::$name => $hint),+ }

@@ -1,5 +1,5 @@
 //! Rules about the content of a header of each kind: keywords of other kinds, numbers out of range,
-//! the fixed values of standard extensions.
+//! required values of standard extensions.
 
 use super::rules::Rule;
 use super::subject::{Report, Subject};
@@ -48,7 +48,7 @@ fn is_array(kind: &HduKind) -> bool {
     matches!(kind, HduKind::Primary | HduKind::Image | HduKind::RandomGroups)
 }
 
-/// PCOUNT or GCOUNT says what a plain array does not have; 0 and 1 say what is so.
+/// Whether PCOUNT or GCOUNT declares groups for a plain array; 0 and 1 are the correct values.
 fn is_groups_size(known: &Match, value: Option<&Value>) -> bool {
     let plain = match known.reserved.pattern {
         "PCOUNT" => 0,
@@ -58,12 +58,13 @@ fn is_groups_size(known: &Match, value: Option<&Value>) -> bool {
     value.and_then(Value::as_i64).is_some_and(|value| value != plain)
 }
 
-/// GROUPS = F says what is so.
+/// Whether GROUPS = F, which is correct for a plain array.
 fn is_unset_groups(value: Option<&Value>) -> bool {
     matches!(value, Some(Value::Logical(false)))
 }
 
-/// Numbers of keywords are within what NAXIS, TFIELDS, PCOUNT and WCSAXES allow.
+/// Checks that numbers in keywords are within the range given by NAXIS, TFIELDS, PCOUNT and
+/// WCSAXES.
 pub(super) fn index_range(subject: &Subject<'_>, report: &mut Report) {
     for (at, card, known) in subject.known() {
         let Some(number) = known.numbers[0].map(u64::from) else { continue };
@@ -122,7 +123,7 @@ pub(super) fn fields_place(subject: &Subject<'_>, report: &mut Report) {
     }
 }
 
-/// The card after the one of this number.
+/// Describes the card after card `at`.
 fn behind(header: &Header, at: usize) -> String {
     match header.cards().get(at + 1) {
         Some(card) => format!("{:?} there", card.keyword()),
@@ -135,7 +136,7 @@ pub(super) fn inherit_place(subject: &Subject<'_>, report: &mut Report) {
     let (Some(at), Some(before)) = (header.position("INHERIT"), header.position("GCOUNT")) else {
         return;
     };
-    // TFORMn and TBCOLn are mandatory as well, in any position.
+    // TFORMn and TBCOLn are mandatory as well, at any position.
     if !subject.is_primary() && !subject.is_table() && at != before + 1 {
         let expected = "INHERIT directly after GCOUNT";
         report.doubt(Rule::InheritPlace, subject.place(at), expected, behind(header, before));
@@ -157,7 +158,7 @@ pub(super) fn unregistered(subject: &Subject<'_>, report: &mut Report) {
 
 pub(super) fn compressed(subject: &Subject<'_>, report: &mut Report) {
     let header = subject.header;
-    // Anywhere else the keywords have no meaning.
+    // In other HDUs these keywords have no meaning.
     if subject.kind != HduKind::BinaryTable {
         return;
     }
@@ -174,7 +175,7 @@ pub(super) fn compressed(subject: &Subject<'_>, report: &mut Report) {
             required.push(format!("ZFORM{n}"));
             let form = header.get(&format!("ZFORM{n}")).and_then(Value::as_text).unwrap_or("");
             let repeat = form.trim_start().split(|letter: char| !letter.is_ascii_digit()).next();
-            // CFITSIO states no codec of a column without bytes.
+            // CFITSIO omits the codec of a column without bytes.
             if repeat.and_then(|repeat| repeat.parse::<u64>().ok()) != Some(0) {
                 required.push(format!("ZCTYP{n}"));
             }

@@ -1,4 +1,4 @@
-//! Subject of the rules: a header with its reserved keywords recognised, and the findings so far.
+//! Subject of the rules: a header with its reserved keywords recognised, and the findings.
 
 use std::borrow::Cow;
 
@@ -12,18 +12,19 @@ use crate::limits::CARD_BYTES;
 use crate::reserved::{self, Match};
 use crate::value::Value;
 
-/// A header under examination.
+/// A header to be verified.
 pub(super) struct Subject<'a> {
     pub(super) header: &'a Header,
-    /// Content of the HDU; a guess from the first card if the HDU could not be located.
+    /// Kind of the HDU; a guess from the first card if the HDU could not be located.
     pub(super) kind: HduKind,
-    /// NAXIS, TFIELDS and PCOUNT where they are numbers of 0 or more.
+    /// NAXIS, TFIELDS and PCOUNT, if they are numbers of 0 or more.
     pub(super) naxis: Option<u64>,
     pub(super) tfields: Option<u64>,
     pub(super) pcount: Option<u64>,
-    /// For each card what its keyword is, if it is reserved and the card has a value indicator.
+    /// Reserved keyword of each card; `None` if it is not reserved or the card has no value
+    /// indicator.
     pub(super) reserved: Vec<Option<Match>>,
-    /// For each card the index of its first record.
+    /// Index of the first record of each card.
     records: Vec<usize>,
 }
 
@@ -61,24 +62,25 @@ impl<'a> Subject<'a> {
         matches!(self.kind, HduKind::BinaryTable | HduKind::AsciiTable)
     }
 
-    /// The table holds a compressed image or table: keywords of images are those of the original.
+    /// Whether the table contains a compressed image or table: keywords of images belong to the
+    /// original.
     pub(super) fn is_compressed(&self) -> bool {
         let set = |keyword| self.header.get(keyword) == Some(&Value::Logical(true));
         set("ZIMAGE") || set("ZTABLE")
     }
 
-    /// The cards that have a value and a reserved keyword, with their indices.
+    /// Returns the cards that have a value and a reserved keyword, with their indices.
     pub(super) fn known(&self) -> impl Iterator<Item = (usize, &'a Card, &Match)> {
         let cards = self.header.cards().iter().enumerate().zip(&self.reserved);
         cards.filter_map(|((at, card), known)| known.as_ref().map(|known| (at, card, known)))
     }
 
-    /// The cards of one pattern of reserved keywords.
+    /// Returns the cards that match one pattern of reserved keywords.
     pub(super) fn of(&self, pattern: &str) -> impl Iterator<Item = (usize, &'a Card, &Match)> {
         self.known().filter(move |(_, _, known)| known.reserved.pattern == pattern)
     }
 
-    /// Where a card is.
+    /// Place of a card.
     pub(super) fn place(&self, card: usize) -> Place {
         let context = self.header.context();
         let record = self.records[card];
@@ -92,25 +94,26 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The record of this index begins a HIERARCH card.
+    /// Whether the record of this index begins a HIERARCH card.
     pub(super) fn is_hierarch(&self, record: usize) -> bool {
         let card = self.records.binary_search(&record).ok().map(|at| &self.header.cards()[at]);
         card.is_some_and(|card| card.raw().starts_with(b"HIERARCH"))
     }
 
-    /// The place of what has no card.
+    /// Place of an absent keyword.
     pub(super) fn absent(&self, keyword: &str) -> Place {
         Place { keyword: Some(keyword.to_owned()), ..self.whole() }
     }
 
-    /// The place of the header as a whole.
+    /// Place of the whole header.
     pub(super) fn whole(&self) -> Place {
         let context = self.header.context();
         Place { hdu: Some(context.hdu), offset: Some(context.offset), ..Place::default() }
     }
 }
 
-/// The keyword of a card: in upper case, where it is the card that is read under that.
+/// Returns the keyword of a card: in upper case if a reader of the upper-case keyword finds this
+/// card.
 pub(super) fn keyword_as_read(header: &Header, card: usize) -> Cow<'_, str> {
     let keyword = header.cards()[card].keyword();
     if keyword.bytes().any(|byte| byte.is_ascii_lowercase()) {
@@ -122,7 +125,7 @@ pub(super) fn keyword_as_read(header: &Header, card: usize) -> Cow<'_, str> {
     Cow::Borrowed(keyword)
 }
 
-/// Kind of HDU that the header seems to describe.
+/// Guesses the kind of HDU from the header.
 fn guessed_kind(header: &Header) -> HduKind {
     match header.get("XTENSION").and_then(Value::as_text) {
         _ if header.context().hdu == 0 => HduKind::Primary,
@@ -131,24 +134,24 @@ fn guessed_kind(header: &Header) -> HduKind {
     }
 }
 
-/// Findings of one rule in a header before the rest are only counted.
+/// Maximum number of listed findings per rule and header; further ones are only counted.
 const FINDINGS_PER_RULE: usize = 16;
 
 /// Collects findings.
 #[derive(Default)]
 pub(super) struct Report {
     pub(super) findings: Vec<Finding>,
-    /// Findings of the rule that is being checked.
+    /// Index of the first finding of the current rule.
     begun: usize,
 }
 
 impl Report {
-    /// The next rule is checked.
+    /// Begins the next rule.
     pub(super) fn begin(&mut self) {
         self.begun = self.findings.len();
     }
 
-    /// Something is wrong.
+    /// Adds a finding.
     pub(super) fn push(
         &mut self,
         rule: Rule,
@@ -164,7 +167,7 @@ impl Report {
         self.findings.push(Finding::of_rule(rule, place, expected, found));
     }
 
-    /// The same for what is only doubtful although the rule's other findings are errors.
+    /// Adds a finding as a warning, although the rule's other findings are errors.
     pub(super) fn doubt(
         &mut self,
         rule: Rule,

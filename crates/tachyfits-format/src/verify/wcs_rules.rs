@@ -1,5 +1,4 @@
-//! Rules of the world coordinates of images (Sect. 8): valid combinations of keywords, and valid
-//! CTYPEi and CUNITi.
+//! Rules about the world coordinates of images (Sect. 8): valid combinations of keywords, and valid CTYPEi and CUNITi.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,13 +9,13 @@ use crate::error::quoted;
 use crate::reserved::Match;
 use crate::value::Value;
 
-/// The keywords that describe axes by their number.
+/// Keywords that describe axes by their number.
 const OF_AXES: [&str; 13] = [
     "CTYPEia", "CUNITia", "CRPIXja", "CRVALia", "CDELTia", "CROTAi", "PCi_ja", "CDi_ja", "PVi_ma",
     "PSi_ma", "CNAMEia", "CRDERia", "CSYERia",
 ];
 
-/// Projections of Table 23, and those of the registry of conventions: TPV, TNX, ZPX.
+/// Projections of Table 23 and of the registry of conventions: TPV, TNX, ZPX.
 const PROJECTIONS: [&str; 30] = [
     "AZP", "SZP", "TAN", "STG", "SIN", "ARC", "ZPN", "ZEA", "AIR", "CYP", "CEA", "CAR", "MER",
     "SFL", "PAR", "MOL", "AIT", "COP", "COE", "COD", "COO", "BON", "PCO", "TSC", "CSC", "QSC",
@@ -27,8 +26,8 @@ fn of_axes<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (usize, &'a Car
     subject.known().filter(|(_, _, known)| OF_AXES.contains(&known.reserved.pattern))
 }
 
-/// The cards of WCSAXESa that follow another one of their description: their positions, and the
-/// position of the first card of the description.
+/// Returns the WCSAXESa cards that follow another card of their description: index of each, and of the first card of
+/// its description.
 pub(super) fn late_axes(subject: &Subject<'_>) -> Vec<(usize, usize)> {
     let mut firsts: BTreeMap<u8, usize> = BTreeMap::new();
     let mut late = Vec::new();
@@ -56,7 +55,7 @@ pub(super) fn matrices(subject: &Subject<'_>, report: &mut Report) {
         let found = format!("{} beside {}", cd.keyword(), pc.keyword());
         report.push(Rule::WcsMatrices, subject.place(at), "PCi_j or CDi_j alone", found);
     }
-    // CROTAi is of the primary description. Beside PVi_m it is legal.
+    // CROTAi belongs to the primary description. Beside PVi_m it is legal.
     let matrix = subject.of("PCi_ja").find(|(_, _, known)| known.alternative == 0);
     if let (Some((at, rotation, _)), Some((_, matrix, _))) = (first("CROTAi"), matrix) {
         let found = format!("{} beside {}", rotation.keyword(), matrix.keyword());
@@ -64,7 +63,7 @@ pub(super) fn matrices(subject: &Subject<'_>, report: &mut Report) {
     }
 }
 
-/// Matrices of more axes are not checked.
+/// Maximum number of axes of a matrix to check.
 const MOST_AXES: usize = 16;
 
 pub(super) fn singular(subject: &Subject<'_>, report: &mut Report) {
@@ -92,7 +91,7 @@ pub(super) fn singular(subject: &Subject<'_>, report: &mut Report) {
     }
 }
 
-/// The axes of a description: WCSAXES, or those of the array.
+/// Number of axes of a description: WCSAXES, or the axes of the array.
 fn axes_of(subject: &Subject<'_>, alternative: u8) -> usize {
     let keyword = match alternative {
         0 => "WCSAXES".to_owned(),
@@ -100,7 +99,7 @@ fn axes_of(subject: &Subject<'_>, alternative: u8) -> usize {
     };
     let stated = subject.header.get(&keyword).and_then(Value::as_i64);
     let stated = stated.and_then(|axes| u64::try_from(axes).ok());
-    // The array of a table is in its cells, and NAXIS is not about it.
+    // The arrays of a table are in its cells, and NAXIS does not describe them.
     let array = subject.naxis.filter(|_| !subject.is_table());
     usize::try_from(stated.or(array).unwrap_or(0)).unwrap_or(usize::MAX)
 }
@@ -112,7 +111,7 @@ fn is_singular(elements: &[(usize, usize, f64)], axes: usize, identity: bool) ->
     if size > MOST_AXES || !within {
         return false;
     }
-    // At most 99 axes, which PCi_ja can name.
+    // At most 99 axes, the maximum for PCi_ja.
     let mut matrix = vec![vec![0.0; size]; size];
     if identity {
         (0..size).for_each(|at| matrix[at][at] = 1.0);
@@ -123,7 +122,7 @@ fn is_singular(elements: &[(usize, usize, f64)], axes: usize, identity: bool) ->
     eliminated(matrix)
 }
 
-/// Gauss's elimination with pivots of rows scaled to 1 comes to a column of zeros.
+/// Whether Gaussian elimination, with rows scaled to a maximum of 1, leads to a column of zeros.
 fn eliminated(mut matrix: Vec<Vec<f64>>) -> bool {
     for row in &mut matrix {
         let largest = row.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
@@ -151,14 +150,14 @@ fn eliminated(mut matrix: Vec<Vec<f64>>) -> bool {
     false
 }
 
-/// Which celestial coordinate a type is, and of which system: `RA`, `DEC`, `xLON`, `xLAT`, `xyLN`, `xyLT`.
+/// Celestial coordinate and system of a type: `RA`, `DEC`, `xLON`, `xLAT`, `xyLN`, `xyLT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Celestial<'a> {
     Longitude(&'a str),
     Latitude(&'a str),
 }
 
-/// A type of the 4-3 form: the coordinate without its hyphens, and the code of the algorithm.
+/// Splits a type of the 4-3 form into the coordinate, without hyphens, and the code of the algorithm.
 fn four_three(text: &str) -> Option<(&str, &str)> {
     let (name, rest) = text.split_at_checked(4)?;
     let code = rest.strip_prefix('-')?;
@@ -181,7 +180,7 @@ fn celestial(name: &str) -> Option<Celestial<'_>> {
     }
 }
 
-/// Algorithms of spectral axes (`F2W` and its like, `LOG`, gratings) and of look-up tables.
+/// Whether an algorithm belongs to spectral axes (`F2W` and similar, `LOG`, gratings) or look-up tables.
 fn is_other_algorithm(code: &str) -> bool {
     let spectral = |letter: u8| matches!(letter, b'F' | b'W' | b'V' | b'A');
     matches!(code, "LOG" | "TAB" | "GRI" | "GRA")

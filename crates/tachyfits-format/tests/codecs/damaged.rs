@@ -33,7 +33,7 @@ fn cut_streams_are_errors_or_the_same_pixels() {
         let mut errors = 0;
         for end in 0..whole.len() {
             match decode::<i32>(codec, &whole[..end], &[9, 8]) {
-                // NOCOMPRESS takes half of the bytes for pixels of half the width.
+                // NOCOMPRESS interprets half of the bytes as pixels of half the width.
                 Ok(pixels) => assert!(pixels == expected || codec.name() == "NOCOMPRESS"),
                 Err(error) => {
                     assert!(matches!(error.code, Code::TileStream | Code::TileValue), "{error:?}");
@@ -58,7 +58,7 @@ fn flipped_bits_give_pixels_or_errors() {
                     assert!(!error.expected.is_empty() && !error.found.is_empty());
                     assert!(error.offset.is_none_or(|offset| offset <= stream.len() as u64));
                 }
-                // A second flaw at the end.
+                // A second fault, at the end.
                 stream.pop();
             }
         }

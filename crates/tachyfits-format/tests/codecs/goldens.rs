@@ -9,7 +9,7 @@ use tachyfits_format::{
 
 use crate::pixels::Pixel;
 
-/// The file, inflated.
+/// Returns the file, inflated.
 pub fn file() -> Vec<u8> {
     let packed = include_bytes!("../../../../tests/data/compressed/tiles.fits.gz");
     let mut bytes = Vec::new();
@@ -17,12 +17,12 @@ pub fn file() -> Vec<u8> {
     bytes
 }
 
-/// Its HDUs, without the first.
+/// Returns its HDUs, without the first.
 pub fn hdus(file: &[u8]) -> Vec<Hdu> {
     all_hdus(file).split_off(1)
 }
 
-/// The HDUs of a file.
+/// Returns the HDUs of a file.
 pub fn all_hdus(file: &[u8]) -> Vec<Hdu> {
     let mut walker = Walker::new(ReadOptions::default(), file.len() as u64);
     let mut hdus = Vec::new();
@@ -35,7 +35,7 @@ pub fn all_hdus(file: &[u8]) -> Vec<Hdu> {
     }
 }
 
-/// The 10 000 random numbers of the Standard.
+/// Returns the 10 000 random numbers of the Standard.
 fn random_numbers() -> Vec<f32> {
     let mut seed = 1u64;
     let numbers: Vec<f32> = (0..10_000)
@@ -48,7 +48,7 @@ fn random_numbers() -> Vec<f32> {
     numbers
 }
 
-/// Pixels as CFITSIO computes them, one after the other.
+/// Computes pixels one by one, like CFITSIO.
 fn dequantised(integers: &[i32], how: &TileQuantisation) -> Vec<f64> {
     let random = random_numbers();
     let mut block = how.first_random;
@@ -72,7 +72,7 @@ fn dequantised(integers: &[i32], how: &TileQuantisation) -> Vec<f64> {
     values
 }
 
-/// Pixels with big-endian bytes.
+/// Pixels that convert to big-endian bytes.
 trait Bytes: Pixel {
     fn bytes(self) -> Vec<u8>;
 }
@@ -88,7 +88,7 @@ macro_rules! bytes {
 }
 bytes! { u8 i16 i32 i64 f32 f64 }
 
-/// The pixels of a tile as big-endian bytes, and its pixels before they became floats.
+/// Decodes the pixels of a tile to big-endian bytes.
 fn tile_bytes(layout: &TiledLayout, stored: &StoredTile, stream: &[u8], shape: &[u64]) -> Vec<u8> {
     if let Some(how) = &stored.quantisation {
         let integers = decode::<i32>(layout, stored, stream, shape);
@@ -111,7 +111,7 @@ fn tile_bytes(layout: &TiledLayout, stored: &StoredTile, stream: &[u8], shape: &
     }
 }
 
-/// Decodes a tile, and checks that lossless codecs encode it to the same stream again.
+/// Decodes a tile, and checks that lossless codecs encode it to the same stream.
 fn decode<P: Pixel>(
     layout: &TiledLayout,
     stored: &StoredTile,
@@ -134,7 +134,7 @@ fn decode<P: Pixel>(
     pixels
 }
 
-/// The pixels of an image as big-endian bytes.
+/// Returns the pixels of an image as big-endian bytes.
 pub fn image_bytes(layout: &TiledLayout, file: &[u8]) -> Vec<u8> {
     let width = layout.image.stored.bytes();
     let mut bytes = vec![0; layout.image.pixels as usize * width];
@@ -160,7 +160,7 @@ pub fn image_bytes(layout: &TiledLayout, file: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// All NaN alike: neither program keeps their bits.
+/// Replaces every NaN by the same bits: neither program preserves their bits.
 fn plain_nan(bytes: &[u8], stored: StoredType) -> Vec<u8> {
     match stored {
         StoredType::F32 => {

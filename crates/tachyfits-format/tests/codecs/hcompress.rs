@@ -1,4 +1,4 @@
-//! HCOMPRESS_1 against a port of CFITSIO's.
+//! HCOMPRESS_1, compared with a port of CFITSIO's implementation.
 
 use crate::pixels::{Pixel, content, decode, encode};
 use hcompress::read::HCDecoder;
@@ -8,14 +8,14 @@ use tachyfits_format::{Code, Hcompress};
 
 const LOSSLESS: Hcompress = Hcompress { scale: 0, smooth: false };
 
-/// An image with a shape of its own.
+/// An image with a random shape.
 fn image<P: Pixel>() -> impl Strategy<Value = (Vec<P>, [u64; 2])> {
     (1..40u64, 1..40u64).prop_flat_map(|(columns, rows)| {
         (content::<P>((columns * rows) as usize), Just([columns, rows]))
     })
 }
 
-/// A smooth image with noise, as smoothing is made for.
+/// A smooth image with noise, typical for smoothing.
 fn hills() -> impl Strategy<Value = (Vec<i16>, [u64; 2])> {
     (1..40u64, 1..40u64, 1..200i64).prop_flat_map(|(columns, rows, height)| {
         let noise = prop::collection::vec(-8..8i64, (columns * rows) as usize);
@@ -30,7 +30,7 @@ fn hills() -> impl Strategy<Value = (Vec<i16>, [u64; 2])> {
     })
 }
 
-/// The stream of CFITSIO.
+/// Returns the stream of CFITSIO.
 fn theirs(pixels: &[i64], [columns, rows]: [u64; 2], scale: i32) -> Vec<u8> {
     let mut stream = Vec::new();
     let mut pixels = pixels.to_vec();

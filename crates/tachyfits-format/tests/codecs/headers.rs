@@ -1,4 +1,4 @@
-//! Headers of compressed images and those that they had before: see `tests/data/compressed/make_tiles.py`.
+//! Headers of compressed images, and their original headers: see `tests/data/compressed/make_tiles.py`.
 
 use std::io::Read;
 
@@ -14,14 +14,14 @@ pub fn inflated(packed: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The HDUs of a file of fpack, and those that funpack makes of it.
+/// Returns the HDUs of a file of fpack, and those that funpack restores from it.
 fn files() -> [Vec<Hdu>; 2] {
     let packed = include_bytes!("../../../../tests/data/compressed/headers.fits.fz.gz");
     let restored = include_bytes!("../../../../tests/data/compressed/headers.fits.gz");
     [goldens::all_hdus(&inflated(packed)), goldens::all_hdus(&inflated(restored))]
 }
 
-/// The records of a header but for checksums, which funpack computes again.
+/// Returns the records of a header, except for checksums, which funpack computes again.
 pub fn records(header: &Header) -> Vec<String> {
     let sums = |card: &&Card| matches!(card.keyword(), "CHECKSUM" | "DATASUM");
     let cards = header.cards().iter().filter(|card| !sums(card));
@@ -79,7 +79,7 @@ fn a_header_is_the_same_after_compression_and_restoring() {
     }
 }
 
-/// A header of these cards and a compressed image of 5 x 1 bytes in rows.
+/// Creates a header with these cards, for a compressed image of 5 x 1 bytes with one tile per row.
 fn tiled(more: &[(&str, Value)]) -> Hdu {
     let mut header = Header::new();
     let cards: [(&str, Value); 14] = [

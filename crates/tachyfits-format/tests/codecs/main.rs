@@ -1,4 +1,5 @@
-//! Codecs of tiles: against slow twins, against ports of CFITSIO's own, and with damaged streams.
+//! Codecs of tiles: compared with slow implementations and with ports of CFITSIO's, and with
+//! damaged streams.
 
 mod damaged;
 mod goldens;

@@ -1,4 +1,4 @@
-//! Pixels for codecs: images like real ones, and encoding and decoding in one line.
+//! Pixels for codecs: realistic images, and encoding and decoding in one call.
 
 use proptest::prelude::*;
 use tachyfits_format::{CodecError, CodecScratch, Pixels, PixelsMut, PlainTile, Tile, TileCodec};
@@ -29,7 +29,7 @@ macro_rules! pixels {
 }
 pixels! { u8, U8; i16, I16; i32, I32; i64, I64; f32, F32; f64, F64; }
 
-/// The pixels of a stream.
+/// Decodes the pixels of a stream.
 pub fn decode<P: Pixel>(
     codec: &dyn TileCodec,
     stream: &[u8],
@@ -41,7 +41,7 @@ pub fn decode<P: Pixel>(
     Ok(pixels)
 }
 
-/// The stream of pixels.
+/// Encodes pixels as a stream.
 pub fn encode<P: Pixel>(
     codec: &dyn TileCodec,
     pixels: &[P],
@@ -53,7 +53,7 @@ pub fn encode<P: Pixel>(
     Ok(out)
 }
 
-/// Integers like those of images: constant, noisy, with outliers, random; all cut to the pixel's type.
+/// Integers as in images: constant, noisy, with outliers, random; all truncated to the pixel's type.
 pub fn content<P: Pixel>(
     len: impl Into<prop::collection::SizeRange>,
 ) -> impl Strategy<Value = Vec<P>> {

@@ -1,4 +1,4 @@
-//! PLIO_1: lists by hand, and every mask back again.
+//! PLIO_1: hand-written lists, and round trips of every kind of mask.
 
 use crate::pixels::{decode, encode};
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ fn words(words: &[u16]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
-/// A list of these instructions, with its header.
+/// Creates a list of these instructions, with its header.
 fn list(instructions: &[u16]) -> Vec<u8> {
     let length = instructions.len() as u16 + 7;
     words(&[&[0, 7, -100i16 as u16, length, 0, 0, 0], instructions].concat())
@@ -64,19 +64,19 @@ fn lists_are_as_short_as_iraf_writes_them() {
     assert_eq!(stream, list(&instructions));
 }
 
-/// So no memory is needed for a stream that cannot have the pixels of a large tile.
+/// So no memory is needed for a stream too short for the pixels of a large tile.
 #[test]
 fn a_list_has_no_more_pixels_than_its_instructions_write() {
     let pixels = 4095 * 5000;
     let stream = encode(&PLIO, &vec![0i32; pixels], &[pixels as u64]).unwrap();
     let most = PLIO.most_pixels(stream.len() as u64);
     assert!((pixels as u64..pixels as u64 + 99_999).contains(&most), "{most}");
-    // Zeros at the end may be left out of smaller tiles.
+    // In smaller tiles, zeros at the end may be omitted.
     assert_eq!(decode::<i32>(&PLIO, &list(&[]), &[1 << 20]), Ok(vec![0; 1 << 20]));
     assert_eq!(PLIO.most_pixels(14), 1 << 24);
 }
 
-/// IRAF's encoder overflows the operand here.
+/// IRAF's encoder overflows the operand for this input.
 #[test]
 fn a_value_after_4095_zeros_is_kept() {
     for zeros in [4094, 4095, 4096, 8190] {
@@ -127,6 +127,6 @@ fn lists_that_leave_the_tile_or_the_stream_are_errors() {
         let error = decode::<i32>(&PLIO, &stream, &[4]).unwrap_err();
         assert_eq!(error.code, Code::TileStream, "{stream:?}");
     }
-    // One instruction beyond the tile is named by its byte.
+    // The error names the byte of an instruction beyond the tile.
     assert_eq!(decode::<i32>(&PLIO, &list(&[2, 3]), &[4]).unwrap_err().offset, Some(16));
 }

@@ -1,4 +1,4 @@
-//! RICE_1 against a decoder that reads bit by bit, and against a port of CFITSIO's.
+//! RICE_1, compared with a decoder that reads bit by bit, and with a port of CFITSIO's implementation.
 
 use crate::pixels::{Pixel, content, decode, encode};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use ricecomp::read::RCDecoder;
 use ricecomp::write::RCEncoder;
 use tachyfits_format::{Code, Rice};
 
-/// Reads bit by bit, as Sect. 10.4.1 describes the stream. `None` where the stream ends or is not one.
+/// Decodes bit by bit, as Sect. 10.4.1 describes the stream. `None` if the stream ends early or is invalid.
 fn twin(stream: &[u8], width: u32, block: usize, count: usize) -> Option<Vec<i64>> {
     let (code_bits, plain) = match width {
         8 => (3, 6),
@@ -81,7 +81,7 @@ proptest! {
     fn any_bytes_are_decoded_as_the_twin_does(stream in prop::collection::vec(any::<u8>(), 0..200), count in 1..200u64) {
         let codec = Rice { block_size: 32, byte_pix: 4 };
         let found = decode::<i32>(&codec, &stream, &[count]).ok();
-        // The twin takes differences of any length.
+        // The slow decoder accepts differences of any length.
         let slow = twin(&stream, 32, 32, count as usize);
         let slow = slow.map(|pixels| pixels.into_iter().map(i32::of).collect::<Vec<_>>());
         if found.is_some() || slow.is_none() {
@@ -96,8 +96,8 @@ proptest! {
         ints in content::<i32>(1..200),
     ) {
         let shape = |len: usize| [len as u64];
-        // The port's differences overflow where C's do not, and it divides odd counts by 2 with a fraction: smaller pixels,
-        // and an even number of them, give the same in both.
+        // The port's differences overflow where those of C do not, and it divides odd counts by 2 with a fraction: both
+        // agree for smaller pixels and an even number of them.
         let even = |len: usize| len - len % 2 + 2;
         let mut bytes: Vec<u8> = bytes.into_iter().map(|pixel| pixel / 4).collect();
         bytes.resize(even(bytes.len()), 0);

@@ -1,5 +1,5 @@
-//! Compressed tables: one of fpack, byte by byte (see `tests/data/compressed/make_tiles.py`), and what fpack does not
-//! write or funpack cannot read.
+//! Compressed tables: one of fpack, byte by byte (see `tests/data/compressed/make_tiles.py`), and tables that fpack
+//! does not write or funpack cannot read.
 
 use tachyfits_format::{
     Card, Code, CodecScratch, CompressedTable, Descriptor, Element, Field, Hdu, Header, NewColumn,
@@ -10,7 +10,7 @@ use tachyfits_format::{
 use crate::goldens::all_hdus;
 use crate::headers::{inflated, records};
 
-/// The data of the original table: rows and heap.
+/// Returns the data of the original table: rows and heap.
 fn restored(table: &CompressedTable, file: &[u8]) -> Vec<u8> {
     let layout = &table.layout;
     let row_bytes = layout.row_bytes as usize;
@@ -69,14 +69,14 @@ fn put_descriptor(cell: &mut [u8], wide: bool, descriptor: Descriptor) {
     cell.copy_from_slice(&bytes);
 }
 
-/// A file of fpack and the one that funpack makes of it.
+/// Returns a file of fpack, and the file that funpack restores from it.
 fn files() -> [(Vec<u8>, Hdu); 2] {
     let packed = include_bytes!("../../../../tests/data/compressed/tables.fits.fz.gz");
     let plain = include_bytes!("../../../../tests/data/compressed/tables.fits.gz");
     [&packed[..], &plain[..]].map(table_in)
 }
 
-/// A file, and its second HDU.
+/// Returns a file, and its second HDU.
 fn table_in(gzip: &[u8]) -> (Vec<u8>, Hdu) {
     let file = inflated(gzip);
     let hdu = all_hdus(&file).remove(1);
@@ -119,7 +119,7 @@ fn text_and_bits_of_any_length_are_those_of_astropy() {
     }
 }
 
-/// Compresses a table in memory: its header and data, as one HDU that begins at offset 0.
+/// Compresses a table in memory: returns its header and data, as one HDU that begins at offset 0.
 fn compress(layout: &TableLayout, header: &Header, data: &[u8], tile_rows: u64) -> Vec<u8> {
     let mut new = NewCompressedTable::of(layout);
     new.tile_rows = tile_rows;
@@ -160,7 +160,7 @@ fn compress(layout: &TableLayout, header: &Header, data: &[u8], tile_rows: u64) 
     [new.header(header).unwrap().to_bytes(), rows, heap].concat()
 }
 
-/// The HDU of a compressed table that begins at offset 0.
+/// Returns the HDU of a compressed table that begins at offset 0.
 fn hdu(file: &[u8]) -> Hdu {
     let (header, _) = Header::parse(file, tachyfits_format::Context::default()).unwrap();
     Hdu::of_header(header, 1).unwrap()
@@ -180,7 +180,7 @@ fn a_table_is_the_same_after_compression_and_restoring() {
     }
 }
 
-/// A table with these columns, as an HDU of its own.
+/// Creates a table with these columns, as a separate HDU.
 fn table_of(fields: &[Field], rows: u64, heap_bytes: u64, heap_gap: u64) -> (Header, TableLayout) {
     let columns = (1..).zip(fields).map(|(n, &field)| NewColumn::new(&format!("C{n}"), field));
     let table = NewTable::new(TableKind::Binary, columns.collect())

@@ -1,4 +1,4 @@
-//! Rules 34 and 35, and the descriptors of rule 31: where arrays of variable length are.
+//! Rules 34 and 35, and the descriptors of rule 31: positions of variable-length arrays.
 
 use tachyfits_format::{Code, Descriptor, FormatError, TableLayout};
 
@@ -6,7 +6,7 @@ use crate::build::{columns, table, table_file};
 use crate::shared::on_both;
 use crate::table_rules::one;
 
-/// The descriptors of all rows of the first column.
+/// Returns the descriptors of all rows of the first column.
 fn descriptors(layout: &TableLayout, file: &[u8]) -> Result<Vec<Descriptor>, FormatError> {
     let end = layout.data_offset + layout.row_bytes * layout.rows;
     let rows = &file[layout.data_offset as usize..end as usize];
@@ -23,7 +23,7 @@ fn pairs(numbers: &[i32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_be_bytes()).collect()
 }
 
-/// A table of arrays of 16-bit integers.
+/// Creates a table of arrays of 16-bit integers.
 fn arrays(form: &str, more: &[&str], gap: u64, heap: u64, numbers: &[i32]) -> Vec<u8> {
     let rows = numbers.len() as u64 / 2;
     let mut records = columns(&[&format!("TTYPE='V' TFORM='{form}'")]);

@@ -11,7 +11,7 @@ fn text(text: TextForm, width: u32, decimals: u32) -> Field {
     Field::Text { text, width, decimals }
 }
 
-/// An ASCII table of these columns.
+/// Creates an ASCII table with these columns.
 fn ascii(shape: [u64; 2], cards: &[&str], bytes: &[u8]) -> Vec<u8> {
     table_file("TABLE", shape, 0, &columns(cards), bytes)
 }

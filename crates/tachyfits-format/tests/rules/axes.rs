@@ -27,9 +27,9 @@ fn the_increment_comes_from_pc_cd_or_cdelt() {
     assert_eq!(axis(&[cdelt, "PC1_1   =                  0.5"], 3).cdelt, 4.0);
     assert_eq!(axis(&[cdelt, "CD3_3   =                  0.5"], 3).cdelt, 0.5);
     assert_eq!(axis(&[cdelt, "CD3_1   =                  0.5"], 3).cdelt, 0.0);
-    // The alternate descriptions do not matter.
+    // Alternate descriptions have no effect.
     assert_eq!(axis(&[cdelt, "CD3_3A  =                  0.5"], 3).cdelt, 4.0);
-    // Letters of the other case are read like any keyword's.
+    // Lower-case keywords are read like any others.
     assert_eq!(axis(&["cdelt3  =                  4.0"], 3).cdelt, 4.0);
 }
 
@@ -47,7 +47,7 @@ fn an_axis_is_coupled_when_other_pixels_matter() {
         assert!(!coupled(&with("CROTA2  =                  0.0"), number));
         assert!(!coupled(&with("CROTA3  =                 30.0"), number));
     }
-    // Where there is a matrix, CROTA is for readers that do not know it.
+    // If there is a matrix, CROTA serves readers that do not support it.
     let mut both = with("CROTA2  =                 30.0");
     both.push("CD1_1   =                  1.0");
     assert!(!coupled(&both, 1));

@@ -1,10 +1,10 @@
-//! Files made byte by byte, and the walk over them.
+//! Builds files byte by byte, and walks over them.
 
 use tachyfits_format::{
     Code, FormatError, Hdu, ImageLayout, ReadOptions, Step, TableLayout, Walker, padded,
 };
 
-/// A record of 80 bytes.
+/// Returns a record of 80 bytes.
 pub fn record(text: impl AsRef<[u8]>) -> Vec<u8> {
     let mut bytes = text.as_ref().to_vec();
     assert!(bytes.len() <= 80, "{} bytes in a card", bytes.len());
@@ -12,7 +12,7 @@ pub fn record(text: impl AsRef<[u8]>) -> Vec<u8> {
     bytes
 }
 
-/// A header of these records and END, in whole blocks.
+/// Returns a header of these records and END, in whole blocks.
 pub fn header<T: AsRef<[u8]>>(records: &[T]) -> Vec<u8> {
     let mut bytes: Vec<u8> = records.iter().flat_map(record).collect();
     bytes.extend(record("END"));
@@ -20,14 +20,14 @@ pub fn header<T: AsRef<[u8]>>(records: &[T]) -> Vec<u8> {
     bytes
 }
 
-/// Data filled up with zeros.
+/// Returns data padded with zeros.
 pub fn data(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes.resize(padded(bytes.len() as u64) as usize, 0);
     bytes
 }
 
-/// Big-endian 16-bit integers.
+/// Returns big-endian 16-bit integers.
 pub fn i16s(values: &[i16]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_be_bytes()).collect()
 }
@@ -36,7 +36,7 @@ fn number(keyword: &str, value: impl std::fmt::Display) -> Vec<u8> {
     format!("{keyword:<8}= {value:>20}").into_bytes()
 }
 
-/// The mandatory records of a primary header, then others.
+/// Returns a primary header: the mandatory records, then others.
 pub fn primary<T: AsRef<[u8]>>(bitpix: i64, axes: &[u64], more: &[T]) -> Vec<u8> {
     let mut records = vec![number("SIMPLE", "T")];
     records.extend(shape(bitpix, axes));
@@ -44,7 +44,7 @@ pub fn primary<T: AsRef<[u8]>>(bitpix: i64, axes: &[u64], more: &[T]) -> Vec<u8>
     header(&records)
 }
 
-/// The mandatory records of an extension, then others.
+/// Returns the header of an extension: the mandatory records, then others.
 pub fn extension<T: AsRef<[u8]>>(
     xtension: &str,
     bitpix: i64,
@@ -66,30 +66,30 @@ fn shape(bitpix: i64, axes: &[u64]) -> Vec<Vec<u8>> {
     records
 }
 
-/// An image of two pixels, which follows the primary HDU in many tests.
+/// Returns an image of two pixels, which follows the primary HDU in many tests.
 pub fn image_of_two() -> Vec<u8> {
     let mut bytes = extension::<&str>("IMAGE", 16, &[2], [0, 1], &[]);
     bytes.extend(data(&i16s(&[7, 8])));
     bytes
 }
 
-/// A primary HDU without data.
+/// Returns a primary HDU without data.
 pub fn empty_primary<T: AsRef<[u8]>>(more: &[T]) -> Vec<u8> {
     primary(8, &[], more)
 }
 
-/// All that a walk over a file gives.
+/// Results of a walk over a file.
 #[derive(Debug)]
 pub struct Walked {
     pub hdus: Vec<Hdu>,
     pub warnings: Vec<Code>,
     pub error: Option<FormatError>,
-    /// Bytes that the walk requested.
+    /// Number of bytes that the walk requested.
     pub bytes_read: u64,
 }
 
 impl Walked {
-    /// The walk, which met no error.
+    /// Returns the result after checking that there was no error.
     pub fn whole(self) -> Walked {
         if let Some(error) = &self.error {
             panic!("{error}");
@@ -133,22 +133,22 @@ pub fn walk_with(file: &[u8], options: ReadOptions) -> Walked {
     walked
 }
 
-/// The first HDU of a file without errors.
+/// Returns the first HDU of a file without errors.
 pub fn first(file: &[u8]) -> Hdu {
     walk(file).whole().hdus.remove(0)
 }
 
-/// The image in the first HDU of a file without errors.
+/// Returns the image in the first HDU of a file without errors.
 pub fn image(file: &[u8]) -> ImageLayout {
     first(file).image().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The HDU of a primary header alone.
+/// Returns the HDU of a primary header without data.
 pub fn hdu_of<T: AsRef<[u8]>>(bitpix: i64, axes: &[u64], more: &[T]) -> Hdu {
     first(&primary(bitpix, axes, more))
 }
 
-/// A file with one table: the mandatory records and `records`, which begin with TFIELDS, and the data.
+/// Returns a file with one table: the mandatory records and `records`, which begin with TFIELDS, and the data.
 pub fn table_file<T: AsRef<[u8]>>(
     xtension: &str,
     [row_bytes, rows]: [u64; 2],
@@ -160,8 +160,7 @@ pub fn table_file<T: AsRef<[u8]>>(
     [empty_primary::<&str>(&[]), header, data(bytes)].concat()
 }
 
-/// The records of columns, each given as keywords without number and values as written: `TFORM='1J'
-/// TZERO=5`.
+/// Returns the records of columns; each string contains keywords without number and values: `TFORM='1J' TZERO=5`.
 pub fn columns(columns: &[&str]) -> Vec<String> {
     let mut records = vec![format!("TFIELDS = {:>20}", columns.len())];
     for (number, column) in (1..).zip(columns) {
@@ -174,12 +173,12 @@ pub fn columns(columns: &[&str]) -> Vec<String> {
     records
 }
 
-/// The HDU of the table in a file, which is the second.
+/// Returns the HDU of the table in a file, which is the second.
 pub fn table_hdu(file: &[u8]) -> Hdu {
     walk(file).whole().hdus.remove(1)
 }
 
-/// The layout of the table in a file.
+/// Returns the layout of the table in a file.
 pub fn table(file: &[u8]) -> TableLayout {
     table_hdu(file).table().unwrap_or_else(|error| panic!("{error}"))
 }

@@ -1,11 +1,11 @@
-//! Rules 5 and 11 to 18: what a card says.
+//! Rules 5 and 11 to 18: content of a card.
 
 use tachyfits_format::{Code, Header, Value};
 
 use crate::build::{data, first, i16s, primary, walk, walk_strictly};
 use crate::shared::on_both;
 
-/// An image of these pixels with these cards.
+/// Creates an image of these pixels with these cards.
 fn file<T: AsRef<[u8]>>(pixels: &[i16], records: &[T]) -> Vec<u8> {
     let mut file = primary(16, &[pixels.len() as u64], records);
     file.extend(data(&i16s(pixels)));
@@ -16,7 +16,7 @@ fn text(header: &Header, keyword: &str) -> Option<String> {
     header.get_text(keyword).unwrap().map(str::to_owned)
 }
 
-/// The header is written as it was read.
+/// Checks that the header is written as it was read.
 fn is_kept(file: &[u8]) {
     assert!(file.starts_with(&first(file).header.to_bytes()), "the header's bytes are not kept");
 }
@@ -61,7 +61,8 @@ fn rule_05_tabs_and_nuls_count_as_blanks_around_fields() {
     assert_eq!(hdu.header.get_i64("TABBED"), Ok(Some(42)));
     assert_eq!(hdu.header.get_i64("FILLED"), Ok(Some(7)));
     assert_eq!(hdu.header.cards()[4].comment(), "answer");
-    // END with NULs in its field ends a header like END with blanks; with letters it does not.
+    // END followed by NULs in its field ends a header like END with blanks; END with letters does
+    // not.
     assert_eq!(first(&file(&[1], &records)).header.cards().len(), 7);
 }
 
@@ -76,7 +77,7 @@ fn rule_11_the_value_indicator_is_equals_and_blank() {
         );
         assert!(header.cards()[4..].iter().all(|card| card.is_commentary()));
     });
-    // A warning says so where that changes the pixels.
+    // A warning is given if this changes the pixels.
     assert_eq!(walk(&file(&[1], &["BZERO   =32768"])).warnings, [Code::ValueIndicator]);
 }
 

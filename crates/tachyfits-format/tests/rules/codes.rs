@@ -1,4 +1,4 @@
-//! The table of codes: every row can be provoked, and says what to do.
+//! The table of codes: every row can be provoked, and contains advice.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use crate::build::{
 const ONE: AxisSelection =
     AxisSelection { first: 0, count: 1, step: 1, keep: true, before: 0, after: 0 };
 
-/// Warnings of cards, and of what an HDU is made of.
+/// Warnings about cards, and about the structure of an HDU.
 fn warnings() -> Vec<Code> {
     let cards = [
         "OBJECT  = 'caf\u{e9}'",
@@ -180,7 +180,7 @@ fn every_code_can_be_provoked() {
         assert!(message.ends_with(&format!("\nhint: {}", error.hint())), "{message}");
         found.insert(error.code());
     }
-    // The tests of the engine refuse memory; here there is enough.
+    // Tests of the engine refuse memory; these tests cannot.
     found.insert(Code::NoMemory);
     let missing: Vec<&str> =
         codes().iter().filter(|code| !found.contains(code)).map(|code| code.as_str()).collect();

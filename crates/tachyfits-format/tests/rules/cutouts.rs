@@ -1,4 +1,4 @@
-//! Headers of cutouts: a pixel that is taken keeps its coordinates, a card that stays true its
+//! Headers of cutouts: a selected pixel keeps its coordinates, and a card that remains right its
 //! bytes.
 
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn cut(hdu: &Hdu, axes: &[AxisSelection]) -> Header {
     assert!(bytes.len().is_multiple_of(2880) && bytes.is_ascii());
     let (header, warnings) = Header::parse(&bytes, Context::default()).unwrap();
     assert!(warnings.is_empty(), "{warnings:?}");
-    // It is the primary header of a file that opens.
+    // The result is the primary header of a valid file.
     assert_eq!(walk(&bytes).hdus.len(), 1);
     header
 }
@@ -108,7 +108,7 @@ fn selection(size: u64) -> impl Strategy<Value = AxisSelection> {
 
 type Case = (Vec<u64>, Vec<String>, Vec<AxisSelection>);
 
-/// The sizes of an image, and cards that describe its coordinates in every way.
+/// The sizes of an image, and cards that describe its coordinates in every notation.
 pub fn described_image() -> impl Strategy<Value = (Vec<u64>, Vec<String>)> {
     prop::collection::vec(1..9u64, 1..=4).prop_flat_map(|sizes| {
         let axes = sizes.len();
@@ -124,7 +124,7 @@ fn case() -> impl Strategy<Value = Case> {
     })
 }
 
-/// The axes in their new order: kept ones, then those left out.
+/// Returns the axes in their new order: kept axes, then left-out axes.
 fn new_order(axes: &[AxisSelection]) -> Vec<usize> {
     let group = |keep: bool| (0..axes.len()).filter(move |&axis| axes[axis].keep == keep);
     group(true).chain(group(false)).collect()
@@ -142,7 +142,7 @@ proptest! {
         prop_assume!(axes.iter().any(|axis| axis.keep));
         let hdu = hdu_of(-32, &sizes, &cards);
         let header = cut(&hdu, &axes);
-        // A pixel of the cutout, and the same of the image.
+        // A pixel of the cutout, and the corresponding pixel of the image.
         let (mut before, mut after) = (Vec::new(), Vec::new());
         for (axis, random) in axes.iter().zip(at) {
             let taken = random % axis.count;
@@ -160,7 +160,7 @@ proptest! {
         for letter in ["", "B"] {
             let old = world(&hdu.header, letter, &before);
             let new = world(&header, letter, &moved);
-            // With all pixels given, axes without WCSAXES would be there too: it must say so.
+            // `world` handles all axes even without WCSAXES, so this is checked: WCSAXES declares left-out axes.
             let declared = header.get_i64(&format!("WCSAXES{letter}")).unwrap();
             prop_assert!(declared.is_some_and(|n| n as usize >= axes.len()) || kept == axes.len());
             for (axis, &was) in order.iter().enumerate() {
@@ -180,7 +180,7 @@ proptest! {
         let hdu = hdu_of(-32, &sizes, &cards);
         for axis in 1..=sizes.len() {
             let linear = hdu.linear_axis(axis).unwrap();
-            // At the reference pixels of the other axes, so that they do not matter.
+            // The other axes are at their reference pixels, so that they have no effect.
             let crpix = |n: usize| hdu.header.get_f64(&format!("CRPIX{n}")).unwrap().unwrap_or(0.0);
             let mut pixel: Vec<f64> = (1..=sizes.len() + 1).map(crpix).collect();
             let is_rotated = hdu.header.get("CROTA2").is_some() && linear.coupled;
@@ -191,7 +191,7 @@ proptest! {
             if !is_rotated {
                 prop_assert!(close(world(&hdu.header, "", &pixel)[axis - 1], linear.value(at)));
             }
-            // Uncoupled means that no other pixel matters.
+            // If the axis is uncoupled, other pixels have no effect.
             pixel.iter_mut().enumerate().for_each(|(n, p)| if n != axis - 1 { *p += 3.0 });
             let elsewhere = world(&hdu.header, "", &pixel)[axis - 1];
             prop_assert!(linear.coupled || close(elsewhere, linear.value(at)));
@@ -385,7 +385,8 @@ fn pixels_that_other_programs_count_follow() {
     let in_lower = cut(&hdu_of(16, &[20, 3], &in_lower), &[take(4, 5, 1), take(0, 3, 1)]);
     assert_eq!(in_lower.get_f64("ALTRPIX"), Ok(Some(4.0)));
     let header = cut(&hdu, &[take(4, 5, 2), take(0, 3, 1)]);
-    // (x + CNPIX1 - 0.5) * XPIXELSZ is the place on the plate: that of pixel 5 is now pixel 1's.
+    // (x + CNPIX1 - 0.5) * XPIXELSZ is the position on the plate; that of pixel 5 is now that of
+    // pixel 1.
     let place = |header: &Header, pixel: f64| {
         let number = |keyword: &str| header.get_f64(keyword).unwrap().unwrap();
         (pixel + number("CNPIX1") - 0.5) * number("XPIXELSZ")
@@ -473,7 +474,7 @@ fn axes_with_tables_of_coordinates_keep_them() {
     let mut header = cut(&hdu, &[take(0, 6, 1), take(2, 1, 1), take(0, 4, 1)]);
     assert_eq!(header.get_f64("CRPIX2"), Ok(Some(-1.0)));
     assert_eq!(coordinate_tables(&header), tables);
-    // Of an axis that is left out, the coordinate of its one pixel stays.
+    // A left-out axis keeps the coordinate of its single pixel.
     header = cut(&hdu, &[take(0, 6, 1), leave_out(2), take(0, 4, 1)]);
     assert_eq!(header.get_text("PS3_0"), Ok(Some("TABLE")));
     assert_eq!(coordinate_tables(&header), tables);
@@ -544,7 +545,7 @@ fn bytes_outside_ascii_do_not_change_the_value_of_a_card() {
     assert_eq!(header.cards().len(), 4 + records.len() + 1);
 }
 
-/// As [`cut`], with the warnings that an odd keyword gives.
+/// Like [`cut`], with the warnings that an unusual keyword causes.
 fn cut_unchecked(hdu: &Hdu, axes: &[AxisSelection]) -> Header {
     let bytes = cutout_header(hdu, axes).unwrap();
     Header::parse(&bytes, Context::default()).unwrap().0

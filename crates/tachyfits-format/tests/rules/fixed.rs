@@ -1,4 +1,4 @@
-//! Faults that can be repaired without guessing are repaired and marked, and nothing else changes.
+//! Unambiguous faults are repaired and marked as fixable, and nothing else changes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,7 @@ use crate::build::{extension, header};
 use crate::shared::{bytes, fits_files, folder};
 use crate::verified::{COLUMN, LONG, after_empty, ascii, binary, findings, image, provoked};
 
-/// The first header, repaired, and its HDU.
+/// Returns the first header, repaired, and the codes of the repairs.
 fn repaired(file: &[u8]) -> (Header, Vec<&'static str>) {
     let (parsed, _) = Header::parse(file, Context::default()).unwrap();
     let hdu: Option<Hdu> = {
@@ -76,8 +76,8 @@ fn faults_that_need_no_guessing_are_repaired() {
     assert_eq!(repaired(&header.to_bytes()).1, [""; 0]);
 }
 
-/// A file with all its headers repaired, and the codes of the repairs; nothing else may have been
-/// marked as fixable.
+/// Returns a file with all its headers repaired, and the codes of the repairs; checks that no other finding is marked
+/// as fixable.
 fn repaired_file(file: &[u8]) -> (Vec<u8>, Vec<&'static str>) {
     let mut walker = Walker::new(ReadOptions::default(), file.len() as u64);
     let (mut repaired, mut codes, mut warned) = (Vec::new(), Vec::new(), 0);
@@ -123,12 +123,12 @@ fn forms_of_columns_are_written_as_the_standard_has_them() {
             &["column-form-irregular", "display-form"],
         ),
         (binary(&[COLUMN, LONG, "TDISP1  = 'e12.5e3'"]), "TDISP1  = 'E12.5E3 '", &["display-form"]),
-        // In upper case it would be read in another way: as strings that blanks divide, or of three characters.
+        // Upper case would change the meaning: strings separated by blanks, or strings of three characters.
         (binary(&[COLUMN, "TFORM1  = '4a:sstr2/032'"]), "TFORM1  = '4a:sstr2/032'", &[]),
         (binary(&[COLUMN, "TFORM1  = '4a:sstr3'"]), "TFORM1  = '4a:sstr3'", &[]),
-        // A delimiter that is no character to print still divides.
+        // An unprintable delimiter still separates strings.
         (binary(&[COLUMN, "TFORM1  = '4A:SSTR2/031'"]), "TFORM1  = '4A:SSTR2/031'", &[]),
-        // Of another type, or not to be guessed.
+        // Of another type, or ambiguous.
         (binary(&[COLUMN, LONG, "TDISP1  = 'a4'"]), "TDISP1  = 'a4'", &[]),
         (binary(&[COLUMN, LONG, "TDISP1  = 'f8'"]), "TDISP1  = 'f8'", &[]),
         (
@@ -214,7 +214,7 @@ fn cards_come_to_their_places_and_dates_to_their_form() {
 
 #[test]
 fn cards_in_lower_case_are_held_against_the_rules_as_they_are_read() {
-    // Only keywords that no other card has in upper case are repaired; all that are read are
+    // A keyword is converted to upper case only if no other card has that keyword; every keyword that is read is
     // checked.
     let cards = ["date    = '28/11/95'", "ctype1  = 'FREQ'", "Ctype1  = 'VELO'", "wcsaxes = 1"];
     let upper = cards.map(|card| format!("{}{}", card[..8].to_ascii_uppercase(), &card[8..]));
@@ -261,7 +261,7 @@ fn an_extension_whose_name_is_put_right_has_its_cards_in_the_order_of_that() {
     assert_eq!(fixed(header).1, [""; 0]);
 }
 
-/// A number of cards of one keyword in some case, with small values.
+/// Several cards of one keyword in random case, with small values.
 fn spelled(
     keyword: &'static str,
     count: std::ops::Range<usize>,
@@ -278,7 +278,7 @@ fn spelled(
 }
 
 proptest! {
-    /// Of several cards of a keyword one is read, by its case and place: it is the same one afterwards.
+    /// Among several cards of a keyword, case and position decide which one is read: repairs must not change that.
     #[test]
     fn fixes_keep_the_shape_of_the_data(
         cards in (
@@ -314,7 +314,7 @@ fn a_header_that_is_right_keeps_its_bytes() {
 
 #[test]
 fn a_number_that_is_too_long_for_its_place_is_left_there() {
-    // Without the card that says how many bytes there are no data, and so an HDU.
+    // Without a valid card for the size there are no data, and so no HDU.
     let file = header(&["SIMPLE  = T", "NAXIS2  = 123456789012345678901234567890"]);
     let (parsed, _) = Header::parse(&file, Context::default()).unwrap();
     let (repaired, fixes) = fixed_header(&parsed, None);

@@ -1,5 +1,5 @@
-//! Bytes of any kind: a value, a warning or an error, and never a panic, an endless walk, or more
-//! work than the file is large.
+//! Arbitrary bytes: a value, a warning or an error, and never a panic, an endless walk, or more
+//! work than the size of the file justifies.
 
 use proptest::prelude::*;
 use tachyfits_format::{
@@ -10,7 +10,7 @@ use tachyfits_format::{
 use crate::build::{data, empty_primary, extension, header, i16s, image_of_two, primary, walk};
 use crate::shared;
 
-/// Asks an HDU everything it can tell.
+/// Calls every method of an HDU.
 pub fn ask_everything(hdu: &Hdu) {
     if let Ok(groups) = hdu.random_groups() {
         assert!(groups.group_count_present <= groups.group_count);
@@ -53,10 +53,10 @@ pub fn ask_everything(hdu: &Hdu) {
     }
 }
 
-/// A cutout has the requested axes, and its pixels keep their coordinates.
+/// Checks that a cutout has the requested axes, and that its pixels keep their coordinates.
 fn check_cutout(hdu: &Hdu, axes: &[AxisSelection]) {
     let Ok(bytes) = cutout_header(hdu, axes) else { return };
-    // Each description may add a few cards per axis, and no more.
+    // Each description may add at most a few cards per axis.
     let letters = 27;
     let most = hdu.header.block_bytes() + 80 * (letters * 4 * axes.len() as u64 + 100);
     assert!(bytes.len() as u64 <= padded(most));
@@ -68,7 +68,7 @@ fn check_cutout(hdu: &Hdu, axes: &[AxisSelection]) {
     assert_eq!((new.scale, new.zero, new.scaled), (old.scale, old.zero, old.scaled));
 }
 
-/// Walks over the bytes leniently and strictly, and asks each HDU everything.
+/// Walks over the bytes leniently and strictly, and calls every method of each HDU.
 fn read_everything(file: &[u8]) {
     let walked = walk(file);
     assert!(walked.bytes_read <= file.len() as u64, "bytes were read twice");
@@ -84,7 +84,7 @@ fn read_everything(file: &[u8]) {
     assert!(strict.warnings.is_empty() && strict.hdus.len() <= walked.hdus.len());
 }
 
-/// A card is read again from its own records.
+/// Checks that parsing a card's own records restores the card.
 fn check_records(header: &Header) {
     for card in header.cards() {
         let again = tachyfits_format::Card::from_records(card.raw());
@@ -92,7 +92,7 @@ fn check_records(header: &Header) {
     }
 }
 
-/// Cards near enough to real ones to get far.
+/// Cards that are nearly valid, so that they pass early checks.
 fn card() -> impl Strategy<Value = Vec<u8>> {
     let keyword = prop_oneof![
         4 => "(NAXIS|PTYPE|PSCAL|CTYPE|CRPIX|CRVAL|CDELT|CROTA|LTV|CNPIX)[0-9]{1,3}A?",
@@ -118,7 +118,7 @@ fn card() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// An HDU with some cards, and a few of its bytes damaged.
+/// An HDU with some cards, and a few damaged bytes.
 fn damaged_file() -> impl Strategy<Value = Vec<u8>> {
     let bitpix = prop::sample::select(vec![8i64, 16, 32, 64, -32, -64]);
     let axes = prop::collection::vec(0..5u64, 0..4);
@@ -169,7 +169,7 @@ proptest! {
     }
 }
 
-/// Some files that together have most of what this crate reads.
+/// Returns files that together contain nearly everything that this crate parses.
 fn specimens() -> Vec<Vec<u8>> {
     let strings = [
         "LONGS   = 'It''s a &'",
@@ -199,7 +199,7 @@ fn specimens() -> Vec<Vec<u8>> {
     ]
 }
 
-/// The specimens, and the trap files; those of tables have nothing more in their structure.
+/// Returns the specimens and the trap files, except those of tables, whose structure adds nothing.
 fn small_files() -> Vec<Vec<u8>> {
     let mut files = specimens();
     if let Some(folder) = shared::folder() {
@@ -266,7 +266,7 @@ fn a_file_that_shrinks_while_it_is_walked_ends_the_walk() {
     }
 }
 
-/// Each of these would be quadratic in its cards, or worse, if every card were compared with every
+/// Each of these headers would take quadratic time, or more, if every card were compared with every
 /// other.
 #[test]
 fn headers_of_many_cards_are_verified_and_repaired_in_one_pass() {

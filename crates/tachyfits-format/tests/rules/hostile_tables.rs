@@ -1,4 +1,5 @@
-//! Tables of any header: a layout, a warning or an error, never a panic, and never a field or an array beyond its bounds.
+//! Tables with arbitrary headers: a layout, a warning or an error, never a panic, and never a field or an array beyond
+//! its bounds.
 
 use proptest::prelude::*;
 use tachyfits_format::{Code, Field, Hdu, Header, NewTable, TableLayout};
@@ -6,7 +7,7 @@ use tachyfits_format::{Code, Field, Hdu, Header, NewTable, TableLayout};
 use crate::build::{table_file, walk};
 use crate::shared;
 
-/// Checks all that a layout promises.
+/// Checks every guarantee of a layout.
 pub fn check_layout(hdu: &Hdu, layout: &TableLayout) {
     assert!(layout.rows_present <= layout.rows && layout.columns.len() <= 999);
     let rows_end = layout.data_offset + layout.row_bytes * layout.rows;
@@ -31,7 +32,7 @@ pub fn check_layout(hdu: &Hdu, layout: &TableLayout) {
     check_rewritten(layout);
 }
 
-/// Arrays are in the heap for any content of the rows.
+/// Checks that arrays are within the heap for any content of the rows.
 fn check_descriptors(layout: &TableLayout, column: usize) {
     let bytes: Vec<u8> = (0..32).map(|byte| if byte % 4 == 3 { byte } else { 0 }).collect();
     for bytes in [&bytes[..], &[0; 32], &[0xff; 32], &[0x7f; 32]] {
@@ -48,12 +49,12 @@ fn check_descriptors(layout: &TableLayout, column: usize) {
     }
 }
 
-/// A header that was read can be written, with the same meaning.
+/// Checks that a parsed header can be written with the same meaning.
 fn check_rewritten(layout: &TableLayout) {
     let new = NewTable::of(layout);
     let header = match new.header(&Header::new()) {
         Ok(header) => header,
-        // Bytes that a header must not have.
+        // Bytes that are illegal in a header.
         Err(error) if error.code() == Code::CardText => return,
         Err(error) => panic!("{error}"),
     };
@@ -74,7 +75,7 @@ fn ask(file: &[u8]) {
     }
 }
 
-/// A card of a column, near enough to a right one to get far.
+/// A card of a column, nearly valid so that it passes early checks.
 fn card() -> impl Strategy<Value = String> {
     let number = prop_oneof![8 => 1..5u32, 1 => 0..1200u32];
     let form = prop_oneof![
@@ -139,7 +140,7 @@ fn table_traps_with_any_byte_changed_are_read_or_refused() {
         tried += 1;
         let mut file = shared::bytes(&path);
         ask(&file);
-        // The records of the table's header that have text.
+        // Text records of the table's header.
         for at in (2880..2880 + 80 * 24).filter(|at| at % 80 < 32) {
             let was = file[at];
             for changed in [was ^ 1, was ^ 0x80, b' '] {

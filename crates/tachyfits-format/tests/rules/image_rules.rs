@@ -1,11 +1,11 @@
-//! Rules 20 to 25: what the pixels of an image mean.
+//! Rules 20 to 25: interpretation of the pixels of an image.
 
 use tachyfits_format::{Code, Hdu, StoredType, ValueType};
 
 use crate::build::{data, first, i16s, image, primary};
 use crate::shared::on_both;
 
-/// The header of an image with its pixels' bytes.
+/// Creates an image from header records and the bytes of pixels.
 fn file(bitpix: i64, pixels: u64, records: &[&str], bytes: &[u8]) -> Vec<u8> {
     let mut file = primary(bitpix, &[pixels], records);
     file.extend(data(bytes));
@@ -68,7 +68,7 @@ fn rule_21_blank_may_be_written_as_a_whole_real() {
     assert_eq!(blank(32, "-2.147483648D9").unwrap().blank, Some(-2_147_483_648));
     assert_eq!(blank(16, "1.5").unwrap_err().code(), Code::KeywordType);
     assert_eq!(blank(16, "'-32768'").unwrap_err().code(), Code::NumericText);
-    // No pixel can have it.
+    // No pixel can have this value.
     let ignored = blank(16, "40000").unwrap();
     assert_eq!((ignored.blank, ignored.warnings[0].code()), (None, Code::BlankIgnored));
     assert_eq!(blank(8, "255").unwrap().blank, Some(255));
@@ -91,7 +91,7 @@ fn rule_21_floats_that_nothing_scales_keep_their_bits() {
     });
 }
 
-/// Values of a type that flips the sign bit of what is stored.
+/// Checks that values have this type, and that the sign bit of stored values is flipped.
 fn is_flipped(file: &[u8], value: ValueType) {
     let image = image(file);
     assert_eq!(image.value, value);
@@ -129,7 +129,7 @@ fn rule_22_every_way_to_write_two_to_the_63() {
         let image = first(&primary(64, &[1], &records)).image().unwrap();
         assert_eq!(image.value, ValueType::U64, "{text}");
     }
-    // The neighbours are offsets like any other; the integer is not rounded to 2^63 first.
+    // The neighbouring numbers are ordinary offsets; the integer is not rounded to 2^63 first.
     for text in ["9223372036854775807", "9223372036854775809", "9.2233720368547748E18"] {
         let records = [format!("BZERO   = {text:>20}")];
         let image = first(&primary(64, &[1], &records)).image().unwrap();

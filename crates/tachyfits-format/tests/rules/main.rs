@@ -1,8 +1,8 @@
-//! Public promises of the crate: the rules that real files teach (numbered as in the list
-//! `fits-traps.md` beside the trap files), coordinates, cards, and bytes of any kind.
+//! Public guarantees of the crate: rules derived from real files (numbered as in the list
+//! `fits-traps.md` beside the trap files), coordinates, cards, and arbitrary bytes.
 //!
-//! Each rule is tried on a small file built here, and on the trap file of that name where the real
-//! files are (see [`shared`]).
+//! Each rule is tested with a small file built here, and with the trap file of that name if the
+//! real files are available (see [`shared`]).
 
 mod array_rules;
 mod ascii_rules;

@@ -1,4 +1,4 @@
-//! Headers of new tables: the requested columns are read back.
+//! Headers of new tables: parsing restores the requested columns.
 
 use proptest::prelude::*;
 use tachyfits_format::{
@@ -47,7 +47,7 @@ fn text_field() -> impl Strategy<Value = Field> {
     })
 }
 
-/// A column that a table can have, from a field and some choices.
+/// A valid column with a field and random properties.
 fn column(field: Field) -> impl Strategy<Value = NewColumn> {
     let words = || prop::option::of("[!-&(-~][ -&(-~]{0,10}[!-&(-~]");
     let scaling = prop_oneof![
@@ -70,7 +70,7 @@ fn column(field: Field) -> impl Strategy<Value = NewColumn> {
             column.null = null.and_then(|null| null_of(field, null));
             if let (Field::Fixed { element, repeat, .. }, Some(sizes)) = (field, dimensions)
                 && sizes.iter().product::<u64>() <= repeat
-                // Characters that are left over give a warning.
+                // Characters outside the dimensions give a warning.
                 && (element != Element::Character || sizes.iter().product::<u64>() == repeat)
             {
                 if element == Element::Character {
@@ -86,7 +86,7 @@ fn column(field: Field) -> impl Strategy<Value = NewColumn> {
     )
 }
 
-/// The scaling is a convention's.
+/// Whether scale and zero are those of a convention.
 fn unsigned(scale: f64, zero: f64) -> bool {
     scale == 1.0 && [-128.0, 32768.0, 2147483648.0, 9223372036854775808.0].contains(&zero)
 }
@@ -120,7 +120,7 @@ fn new_table() -> impl Strategy<Value = NewTable> {
     (columns, 0..100u64, 0..50u64, 0..50u64, any::<bool>()).prop_map(
         |((kind, mut columns), rows, gap, heap, checksum)| {
             for (number, column) in columns.iter_mut().enumerate() {
-                // Each its own: a second of one name would be warned of.
+                // Names must be distinct: a repeated name gives a warning.
                 if !column.name.is_empty() {
                     column.name = format!("{number}{}", column.name);
                 }
@@ -138,7 +138,7 @@ fn new_table() -> impl Strategy<Value = NewTable> {
     )
 }
 
-/// A file of the table, with zeros for data.
+/// Creates a file of the table, with zeros as data.
 fn file(table: &NewTable, carried: &Header) -> Vec<u8> {
     let header = table.header(carried).unwrap_or_else(|error| panic!("{error}")).to_bytes();
     let (_, row_bytes) = table.row().unwrap();
@@ -166,7 +166,7 @@ proptest! {
         }
         let again = NewTable::of(&layout).name(table.name.clone()).row_bytes(None).checksum(table.checksum);
         prop_assert_eq!(&again, &table);
-        // A header that says the same is written from it, card by card.
+        // A header written from the parsed one is equal, card by card.
         let header = again.header(&hdu.header).unwrap();
         prop_assert_eq!(header.cards(), hdu.header.cards());
     }

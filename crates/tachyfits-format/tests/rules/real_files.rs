@@ -1,4 +1,4 @@
-//! Real files, where they are (see [`crate::shared`]).
+//! Real files, if available (see [`crate::shared`]).
 
 use crate::build::walk;
 use crate::hostile::ask_everything;

@@ -1,4 +1,4 @@
-//! Headers of images in another shape: axes in another order, pixels in blocks, cuts along a path.
+//! Headers of images in another shape: reordered axes, combined pixels, cuts along a path.
 
 use proptest::prelude::*;
 use tachyfits_format::{
@@ -10,7 +10,7 @@ use crate::build::{hdu_of, walk};
 use crate::cutouts::{close, described_image};
 use crate::worlds::{ancestor, world};
 
-/// The header as it is read back from a file.
+/// Returns the header as parsed again from a file.
 fn reread(header: &Header) -> Header {
     let bytes = header.to_bytes();
     let (header, warnings) = Header::parse(&bytes, Context::default()).unwrap();
@@ -76,7 +76,7 @@ proptest! {
         let hdu = hdu_of(-32, &sizes, &cards);
         let blocks = &blocks[..sizes.len()];
         let header = rebinned(&hdu, blocks);
-        // A place between pixels: 0.5 is the edge of the first one in both.
+        // A position between pixels: 0.5 is the edge of the first pixel in both images.
         let after: Vec<f64> = at[..sizes.len()].iter().map(|&edge| f64::from(edge) + 0.5).collect();
         let old_place = |(&new, &block): (&f64, &u64)| (new - 0.5) * block as f64 + 0.5;
         let before: Vec<f64> = after.iter().zip(blocks).map(old_place).collect();
@@ -177,7 +177,7 @@ fn every_keyword_of_an_axis_gets_its_new_number() {
     assert_eq!(header.cards()[header.position("CRPIX2").unwrap()].comment(), "reference");
     let history = header.cards().last().unwrap().comment();
     assert_eq!(history, "tachyfits: axes in the order 3 1 2 of HDU 0 (0-based)");
-    // Back again: the same cards but for the history, in an order of their own.
+    // Reversing the order restores the same cards except the history, in another order.
     let hdu_again = walk(&header.to_bytes()).hdus.remove(0);
     let again = reordered(&hdu_again, &[2, 3, 1]);
     for card in hdu.header.cards() {
@@ -250,7 +250,7 @@ fn a_path_leaves_nothing_of_its_plane() {
     assert_eq!(cut.get_i64("WCSAXES"), Ok(Some(2)));
     let lower = hdu_of(16, &[4, 5, 6], &["wcsaxes =                    3"]);
     assert_eq!(path_header(&lower, &offsets()).unwrap().get_i64("WCSAXES"), Ok(Some(2)));
-    // Of several the one that is read, in the place of all.
+    // Among several cards the one that is read replaces all.
     let several = ["wcsaxes =                    4", "WCSAXES =                    3"];
     let cut = path_header(&hdu_of(16, &[4, 5, 6], &several), &offsets()).unwrap();
     let axes = cut.cards().iter().filter(|card| card.keyword().eq_ignore_ascii_case("WCSAXES"));
@@ -284,7 +284,7 @@ fn a_path_never_leaves_one_axis_of_the_sky() {
     }
     assert_eq!(cut.get_text("CTYPE2"), Ok(Some("FREQ")));
     assert_eq!((cut.get_f64("CD2_2F"), cut.get_f64("CD3_3F")), (Ok(Some(2.0)), Ok(Some(1.0))));
-    // Two axes of the sky after the path stay.
+    // Two celestial axes after the path stay.
     let behind = ["CTYPE3  = 'RA---SIN'", "CTYPE4  = 'DEC--SIN'"];
     let cut = reread(&path_header(&hdu_of(16, &[4, 5, 6, 7], &behind), &offsets()).unwrap());
     assert_eq!(cut.get_text("CTYPE3"), Ok(Some("DEC--SIN")));

@@ -1,11 +1,11 @@
-//! The real files and the trap files: in the folder that TACHYFITS_SHARED names, or in `../shared`
-//! beside the repository. Where they are missing, the tests say so and go on without them.
+//! Real files and trap files, from the folder in the variable TACHYFITS_SHARED, or `../shared`
+//! beside the repository. If it is missing, the tests print a note and continue without it.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The folder, if it is there.
+/// Returns the folder, if it exists.
 pub fn folder() -> Option<&'static Path> {
     static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
     let found = FOLDER.get_or_init(|| {
@@ -14,7 +14,7 @@ pub fn folder() -> Option<&'static Path> {
         if folder.join("traps").is_dir() {
             return Some(folder);
         }
-        // Straight to stderr: what a passing test prints with `eprintln!` is not shown.
+        // Written to stderr directly: the test runner hides `eprintln!` output of passing tests.
         let line = format!(
             "REAL FILES LEFT OUT: no folder {}/traps; set TACHYFITS_SHARED to where they are\n",
             folder.display()
@@ -25,13 +25,13 @@ pub fn folder() -> Option<&'static Path> {
     found.as_deref()
 }
 
-/// The bytes of a file.
+/// Reads the bytes of a file.
 #[expect(clippy::disallowed_methods, reason = "the crate knows no files, only its tests read some")]
 pub fn bytes(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Tries a rule on the file built here, and on the trap file of that name.
+/// Tests a rule with the file built here, and with the trap file of that name.
 pub fn on_both(name: &str, built: &[u8], rule: impl Fn(&[u8])) {
     rule(built);
     if let Some(folder) = folder() {
@@ -39,7 +39,7 @@ pub fn on_both(name: &str, built: &[u8], rule: impl Fn(&[u8])) {
     }
 }
 
-/// The files of a folder and its folders that end in `.fits`, in order.
+/// Returns the `.fits` files of a folder and its subfolders, in order.
 pub fn fits_files(folder: &Path) -> Vec<PathBuf> {
     let entries =
         std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));

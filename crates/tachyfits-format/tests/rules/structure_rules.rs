@@ -1,4 +1,4 @@
-//! Rules 1 to 10: HDUs, sizes, what is between and after them.
+//! Rules 1 to 10: HDUs, sizes, and bytes between and after HDUs.
 
 use tachyfits_format::{Code, HduKind, Kind, Limits, ReadOptions};
 
@@ -15,7 +15,7 @@ fn with_data(mut header: Vec<u8>, values: &[i16]) -> Vec<u8> {
     header
 }
 
-/// The image of two pixels follows directly.
+/// Checks that the image of two pixels follows directly.
 fn is_followed_by_an_image(file: &[u8]) {
     let walked = walk(file).whole();
     assert_eq!(walked.hdus.len(), 2);
@@ -76,7 +76,7 @@ fn rule_02_sizes_beyond_reason_are_an_error_at_once() {
     let built = primary(64, &[1 << 40, 1 << 40], &NONE);
     on_both("overflow_axes", &built, |file| {
         let walked = walk(file);
-        // The header and nothing else was read.
+        // Only the header was read.
         assert!(walked.hdus.is_empty() && walked.bytes_read <= 2880);
         let error = walked.error();
         assert_eq!((error.code(), error.kind()), (Code::DataTooLarge, Kind::Limit));
@@ -95,7 +95,7 @@ fn rule_02_products_of_many_axes_do_not_wrap() {
     let counts = extension("FOREIGN", 8, &[3], [largest, largest], &NONE);
     let file = [empty_primary(&NONE), counts].concat();
     assert_eq!(walk(&file).error().code(), Code::DataTooLarge);
-    // No groups, but of a size that would overflow.
+    // No groups, but a group size that would overflow.
     let none = [
         "GROUPS  =                    T",
         "PCOUNT  =                    0",
@@ -192,7 +192,7 @@ fn rule_03_a_cut_off_group_is_not_counted() {
     let file = random_groups();
     let groups = first(&file[..2880 + 39]).random_groups().unwrap();
     assert_eq!((groups.group_count, groups.group_count_present), (2, 1));
-    // Parameters beyond the given bytes are NaN.
+    // Parameters beyond the end of the bytes are NaN.
     assert!(groups.parameters(&[]).iter().all(|(_, value)| value.is_nan()));
 }
 
@@ -277,7 +277,7 @@ fn rule_08_a_missing_end_is_an_error_of_its_hdu_alone() {
 
 #[test]
 fn rule_08_end_needs_its_keyword_field_alone() {
-    // Neither of these ends a header; END after a long header does, in any position.
+    // These records do not end a header; END after a long header does, at any position.
     let mut records = vec![
         "SIMPLE  =                    T".to_owned(),
         "BITPIX  =                    8".to_owned(),
@@ -359,7 +359,7 @@ fn limits_are_checked_before_anything_is_read() {
     assert_eq!(walked.error().code(), Code::TooManyHdus);
 }
 
-/// The same without its END card.
+/// Returns the header without its END card.
 fn without_end(mut header: Vec<u8>) -> Vec<u8> {
     for at in (0..header.len()).step_by(80) {
         if header[at..].starts_with(b"END") {

@@ -1,5 +1,5 @@
-//! Rules 26 to 36, as far as the header decides: which columns a binary table has and where they are. Values are the
-//! engine's.
+//! Rules 26 to 36, as far as the header decides: columns of a binary table, and their positions. The engine tests
+//! values.
 
 use tachyfits_format::{
     Code, Descriptor, Element, Field, FormatError, Header, NewTable, Null, TableKind, TableLayout,
@@ -20,12 +20,12 @@ fn strings(repeat: u64, width: u64) -> Field {
     Field::Fixed { element: Element::Character, repeat, width }
 }
 
-/// A binary table of these columns.
+/// Creates a binary table with these columns.
 fn binary(shape: [u64; 2], cards: &[&str], bytes: &[u8]) -> Vec<u8> {
     table_file("BINTABLE", shape, 0, &columns(cards), bytes)
 }
 
-/// One column alone, in a row that is as long as it needs.
+/// Creates a table of a single column, whose row has the length it needs.
 pub fn one(row_bytes: u64, cards: &str) -> TableLayout {
     table(&binary([row_bytes, 0], &[cards], &[]))
 }
@@ -176,7 +176,7 @@ fn rule_27_columns_need_no_names() {
         assert!(!layout.columns[0].is_named && layout.columns[1].is_named);
         assert_eq!((layout.column("col1"), layout.column("b")), (Some(0), Some(1)));
     });
-    // A name that is there goes before one that is made up.
+    // A name from a card takes precedence over a generated name.
     let mixed = binary([4, 0], &["TFORM='I'", "TTYPE='Col1' TFORM='I'"], &[]);
     assert_eq!(table(&mixed).column("col1"), Some(1));
     let number = one(4, "TTYPE=5 TFORM='J'");
@@ -208,7 +208,7 @@ fn rule_27_each_column_has_a_key_of_its_own() {
         layout.columns.iter().map(|column| column.key.clone()).collect::<Vec<_>>()
     };
     assert_eq!(keys(&["TTYPE='RA'", "TTYPE='F'", "TTYPE='f'"]), ["RA", "F", "f_3"]);
-    // Names that are there stay, whatever is made up for others.
+    // Names from cards stay, whatever names are generated for other columns.
     assert_eq!(keys(&["", "TTYPE='Col1'", ""]), ["col1_1", "Col1", "col3"]);
 }
 
@@ -254,7 +254,7 @@ fn rule_29_several_strings_in_a_cell() {
             "{form}"
         );
     }
-    // TDIM says more than the form does.
+    // TDIM takes precedence over the form.
     assert_eq!(fields(&one(60, "TFORM='60A5' TDIM='(10,_6)'")), [(0, strings(60, 10))]);
 }
 

@@ -1,4 +1,5 @@
-//! Choices of a writer of compressed images, compared with fpack, and requests of headers.
+//! Choices of a writer of compressed images, compared with fpack, and compression requests in
+//! headers.
 
 use proptest::prelude::*;
 use tachyfits_format::{
@@ -6,7 +7,7 @@ use tachyfits_format::{
     Value, dither_seed, hcompress_divisor, hcompress_tile_shape, suits_hcompress, tile_shape,
 };
 
-/// A row of the image that `fpack` (CFITSIO 4.2.0) compressed: its pixels and noise.
+/// Returns pixel range and noise of a row of the image that `fpack` (CFITSIO 4.2.0) compressed.
 fn row(number: u64, noise: f64) -> TileRange {
     let pixel = |at: u64| match (at * at * 31 + at * 7919) % 1009 {
         _ if number == 3 => 1.5,

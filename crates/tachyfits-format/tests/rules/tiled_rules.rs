@@ -1,4 +1,4 @@
-//! Compressed images made by hand: what headers and rows of tiles may say, and how they can be wrong.
+//! Hand-made compressed images: valid and invalid headers and rows of tiles.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use tachyfits_format::{
 
 use crate::build::{table_file, table_hdu};
 
-/// The records of columns, each given as `ROOT=value ROOT=value`.
+/// Returns the records of columns, each given as `ROOT=value ROOT=value`.
 fn columns(columns: &[&str]) -> Vec<String> {
     let mut records = vec![format!("TFIELDS = {:>20}", columns.len())];
     for (number, column) in (1..).zip(columns) {
@@ -21,7 +21,7 @@ fn columns(columns: &[&str]) -> Vec<String> {
     records
 }
 
-/// A file with a compressed image: cards as `KEYWORD=value`, columns as above, rows, heap.
+/// Creates a file with a compressed image: cards as `KEYWORD=value`, columns as above, rows, heap.
 fn file(cards: &str, fields: &[&str], rows: &[Vec<u8>], heap: &[u8]) -> Vec<u8> {
     let mut records = columns(fields);
     records.push("ZIMAGE  =                    T".to_owned());
@@ -38,17 +38,17 @@ fn layout(file: &[u8]) -> Result<TiledLayout, FormatError> {
     table_hdu(file).tiled_image()
 }
 
-/// A descriptor of 32 bits.
+/// Returns a 32-bit descriptor.
 fn descriptor(count: i32, offset: i32) -> Vec<u8> {
     [count, offset].map(i32::to_be_bytes).concat()
 }
 
-/// The row of tile 0.
+/// Returns the row of tile 0.
 fn first_row<'a>(layout: &TiledLayout, file: &'a [u8]) -> &'a [u8] {
     &file[layout.row_offset(0) as usize..][..layout.table.row_bytes as usize]
 }
 
-/// Three rows of four 16-bit pixels without compression; `cards` come after the mandatory ones.
+/// Creates three rows of four 16-bit pixels without compression; `cards` follow the mandatory ones.
 fn plain(cards: &str) -> Vec<u8> {
     let heap: Vec<u8> = (0..12i16).flat_map(i16::to_be_bytes).collect();
     let rows: Vec<Vec<u8>> = (0..3).map(|row| descriptor(8, row * 8)).collect();
@@ -143,7 +143,7 @@ fn wrong_keywords_are_errors_that_name_them() {
         &[],
     );
     assert_eq!(layout(&fixed).unwrap_err().code(), Code::ColumnForm);
-    // Rows without bytes have no descriptor of the tile.
+    // Rows without bytes contain no descriptor of the tile.
     let no_arrays = file(
         "ZCMPTYPE='RICE_1' ZBITPIX=16 ZNAXIS=1 ZNAXIS1=10",
         &["TTYPE='COMPRESSED_DATA' TFORM='0PB'"],
@@ -178,7 +178,7 @@ fn parameters_are_found_by_name_and_swapped_ones_are_repaired() {
     assert!(codec("ZCMPTYPE='PLIO_1' BZERO=32768").contains("unsigned_16: true"));
 }
 
-/// One tile of four quantised pixels. `fields` and `row` say where scale, zero and blank are.
+/// Creates one tile of four quantised pixels; `fields` and `row` define scale, zero and blank.
 fn quantised(cards: &str, fields: &[&str], row: &[Vec<u8>]) -> Result<TiledLayout, FormatError> {
     let heap: Vec<u8> = (1..5i32).flat_map(i32::to_be_bytes).collect();
     let mandatory = "ZCMPTYPE='NOCOMPRESS' ZBITPIX=-32 ZNAXIS=1 ZNAXIS1=4";
@@ -227,7 +227,7 @@ fn a_quantisation_that_is_not_defined_is_an_error() {
     assert_eq!(code("ZSCALE=1.0"), Code::KeywordMissing);
     assert_eq!(code("ZSCALE=1.0 ZZERO=0 ZQUANTIZ='DITHER_9'"), Code::CodecUnknown);
     assert_eq!(code("ZSCALE=1.0 ZZERO=0 ZDITHER0=-1"), Code::KeywordRange);
-    // fpack writes 0 where no tile is quantised.
+    // fpack writes 0 if no tile is quantised.
     let zero = "ZSCALE=1.0 ZZERO=0 ZDITHER0=0";
     assert!(quantised(zero, &[], &[]).unwrap().stored_tile(0, &descriptor(16, 0)).is_ok());
     let dithered = format!("{zero} ZQUANTIZ='SUBTRACTIVE_DITHER_1'");

@@ -1,5 +1,5 @@
-//! The rules that verification adds to those of reading: each is provoked, and a correct header has
-//! no finding. [`crate::fixed`] tests repairs.
+//! Rules that verification adds to those of parsing: each is provoked, and a correct header has no
+//! finding. [`crate::fixed`] tests repairs.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use tachyfits_format::{
 use crate::build::{data, empty_primary, extension, header, primary};
 use crate::shared::{bytes, folder};
 
-/// The findings of every header of a file that can be walked over.
+/// Returns the findings of every header of a file that can be walked over.
 pub fn findings(file: &[u8]) -> Vec<Finding> {
     let mut walker = Walker::new(ReadOptions::default(), file.len() as u64);
     let mut found = Vec::new();
@@ -63,7 +63,7 @@ pub fn ascii(cards: &[&str]) -> Vec<u8> {
 pub const COLUMN: &str = "TTYPE1  = 'A       '";
 pub const LONG: &str = "TFORM1  = 'J       '";
 
-/// A file that breaks the rule; some break others as well.
+/// Returns a file that breaks the rule; some files break others as well.
 pub fn provoked(rule: Rule) -> Option<Vec<u8>> {
     Some(match rule {
         Rule::FixedFormat => header(&[
@@ -95,7 +95,7 @@ pub fn provoked(rule: Rule) -> Option<Vec<u8>> {
     })
 }
 
-/// The rules about the content of a header of its kind, columns and coordinates.
+/// Rules about keywords of other kinds of header, columns and coordinates.
 fn provoked_by_structure(rule: Rule) -> Option<Vec<u8>> {
     Some(match rule {
         Rule::ForbiddenKeyword => after_empty(
@@ -185,7 +185,7 @@ fn a_header_may_end_with_gcount() {
 
 #[test]
 fn every_rule_of_headers_can_be_provoked() {
-    /// Rules of data and of whole files, which the engine provokes.
+    /// Rules about data and whole files, which tests of the engine provoke.
     const ENGINE: [Rule; 16] = [
         Rule::NameRepeated,
         Rule::ExtensionsDenied,
@@ -336,7 +336,7 @@ fn the_trap_files_have_the_findings_that_they_were_made_for() {
     }
 }
 
-/// Numbers without pattern (SplitMix64).
+/// Pseudo-random numbers (SplitMix64).
 struct Numbers(u64);
 
 impl Numbers {
@@ -382,7 +382,7 @@ fn damaged_headers_give_findings_and_are_repaired_in_one_pass() {
         let text = || String::from_utf8_lossy(&damaged[..880]).into_owned();
         assert_eq!(repaired.cards().len(), parsed.cards().len(), "{}", text());
         assert_eq!(fixed_header(&repaired, None).1, [], "{}", text());
-        // Repaired cards read as before, except keywords and the digits of dates.
+        // Repaired cards parse to the same values, except keywords and the digits of dates.
         for (before, after) in parsed.cards().iter().zip(repaired.cards()) {
             let number =
                 |card: &tachyfits_format::Card| card.value().and_then(|value| value.as_f64());

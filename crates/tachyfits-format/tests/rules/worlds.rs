@@ -1,10 +1,10 @@
-//! World coordinates by linear algebra: the slow, obvious twin of what the crate writes into
-//! headers. Projections come after it and do not matter here.
+//! World coordinates by linear algebra: a slow, simple implementation to compare the written
+//! headers with. Projections are applied after it and have no effect here.
 
 use tachyfits_format::Header;
 
-/// The intermediate world coordinates of a pixel (1-based), one per axis of the description; pixel
-/// axes beyond the given ones are at pixel 1.
+/// Computes the intermediate world coordinates of a pixel (1-based), one per axis of the
+/// description; pixel axes missing in `pixel` are at pixel 1.
 pub fn world(header: &Header, letter: &str, pixel: &[f64]) -> Vec<f64> {
     let wcsaxes = header.get_i64(&format!("WCSAXES{letter}")).unwrap().unwrap_or(0) as usize;
     let axes = pixel.len().max(wcsaxes);
@@ -29,8 +29,8 @@ fn element(header: &Header, root: &str, letter: &str, row: usize, column: usize)
     new.or_else(|| old().filter(|_| letter.is_empty()))
 }
 
-/// CDELT times PC, or CD (an axis that it does not name has CDELT), or CDELT with a rotation of the
-/// axes RA and DEC.
+/// Returns CDELT times PC, or CD (CDELT for an axis without CD elements), or CDELT with a rotation
+/// of the axes RA and DEC.
 fn matrix(header: &Header, letter: &str, axes: usize) -> Vec<Vec<f64>> {
     let has = |root: &str| {
         (1..=axes).any(|i| (1..=axes).any(|j| element(header, root, letter, i, j).is_some()))
@@ -76,7 +76,7 @@ fn rotate(header: &Header, letter: &str, matrix: &mut [Vec<f64>]) {
     matrix[dec - 1][dec - 1] = y * angle.cos();
 }
 
-/// The pixel of IRAF's ancestor: p of l = LTM · p + LTV, for a diagonal LTM.
+/// Returns the pixel of IRAF's ancestor: p of l = LTM · p + LTV, for a diagonal LTM.
 pub fn ancestor(header: &Header, pixel: &[f64]) -> Vec<f64> {
     let one = |(axis, pixel): (usize, &f64)| {
         let ltv = number(header, &format!("LTV{axis}")).unwrap_or(0.0);

@@ -1,5 +1,5 @@
-//! Cards that are written are read back as they were meant, and in the fixed format where the
-//! Standard asks for it.
+//! Written cards are parsed to the same values, and have the fixed format where the Standard
+//! requires it.
 
 use proptest::prelude::*;
 use tachyfits_format::{Card, Code, Context, Header, Integer, Real, Value};
@@ -8,7 +8,7 @@ fn integer() -> impl Strategy<Value = Integer> {
     "[+-]?[0-9]{1,32}".prop_map(|text| Integer::parse(&text).unwrap())
 }
 
-/// Numbers of f64, and texts of every form that the Standard has.
+/// Numbers of f64, and texts in every notation of the Standard.
 fn real() -> impl Strategy<Value = Real> {
     let number = any::<f64>().prop_filter_map("FITS has no such number", Real::from_f64);
     let forms = [
@@ -22,7 +22,7 @@ fn real() -> impl Strategy<Value = Real> {
     prop_oneof![number, text, Just(Real::from_f64(-0.0).unwrap())]
 }
 
-/// Strings with many quotes and ampersands, short ones and ones of several cards.
+/// Strings with many quotes and ampersands; short strings, and strings of several cards.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof!["[ -~]{0,30}", "['& a]{0,200}", "[ -~]{60,400}", "a{60,70}'{1,9}&?"]
 }
@@ -40,7 +40,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Numbers and logicals that the fixed format has room for.
+/// Numbers and logicals that fit in the fixed format.
 fn short() -> impl Strategy<Value = Value> {
     prop_oneof![
         any::<bool>().prop_map(Value::Logical),
@@ -60,26 +60,26 @@ fn keyword() -> impl Strategy<Value = String> {
     prop_oneof![4 => ordinary, 1 => "ESO [A-Z0-9]{1,8}( [A-Za-z0-9.]{1,8}){1,2}"]
 }
 
-/// The characters that one card has left for the value of a keyword: of those of one to eight
-/// letters it takes 10 for `KEYWORD = `, of those with blanks `HIERARCH ` and `=` beside them.
+/// Characters left for the value in one card: keywords of one to eight letters take 10 bytes with
+/// `KEYWORD = `, keywords with blanks take `HIERARCH ` and `=` in addition.
 fn room(keyword: &str) -> usize {
     80_usize.saturating_sub(if keyword.contains(' ') { keyword.len() + 10 } else { 10 })
 }
 
-/// The header of the bytes, which gives no warning.
+/// Parses the header; checks that there are no warnings.
 fn read(bytes: &[u8]) -> Header {
     let (header, warnings) = Header::parse(bytes, Context::default()).unwrap();
     assert!(warnings.is_empty(), "{warnings:?}");
     header
 }
 
-/// The same value: complex numbers of an integer and a real are read as two reals.
+/// Whether values are equal: complex numbers of an integer and a real are parsed as two reals.
 fn same(a: &Value, b: &Value) -> bool {
     let bits = |value: &Value| value.as_f64().map(f64::to_bits);
     a.to_string() == b.to_string() && bits(a) == bits(b) && a.type_name() == b.type_name()
 }
 
-/// Words of a comment that may go on in other records, with one blank between them.
+/// Words of a comment that may continue in other records, separated by single blanks.
 fn long_comment() -> impl Strategy<Value = String> {
     prop::collection::vec("[!-~]{1,40}", 1..20).prop_map(|words| words.join(" "))
 }
@@ -120,7 +120,7 @@ proptest! {
         let back = &header.cards()[0];
         prop_assert_eq!(back.keyword(), &keyword);
         prop_assert!(same(back.value().unwrap(), &value), "{:?} {:?}", back.value(), value);
-        // Words longer than a record are cut, and readers put a blank there.
+        // Words longer than a record are split, and readers insert a blank there.
         let letters = |text: &str| text.replace(' ', "");
         prop_assert!(letters(&comment).starts_with(&letters(back.comment())), "{:?}", back.comment());
         let one = value.to_string().len() + comment.trim().len() + 1;

@@ -1,10 +1,10 @@
-//! Decimal to binary and back in 128-bit integers: exact, then rounded once, halves to even. Only where exponents are small
-//! enough for that; `None` says that they are not.
+//! Exact conversion between decimal and binary in 128-bit integers, rounded once, halves to even. `None` if an exponent
+//! is too large for it.
 
 /// 5^27 is the largest power of 5 below 2^63.
 const MOST_FIVES: u32 = 27;
 
-/// 10^0 to 10^22: those that f64 holds exactly.
+/// 10^0 to 10^22: the powers that f64 represents exactly.
 const FLOAT_TENS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
@@ -31,12 +31,12 @@ const FIVES: [u64; MOST_FIVES as usize + 1] = {
     powers
 };
 
-/// The f64 nearest to `digits` times 10 to the power of `exponent`.
+/// Returns the f64 nearest to `digits` times 10 to the power of `exponent`.
 #[inline(always)]
 pub(super) fn to_f64(digits: u64, exponent: i32) -> Option<f64> {
     let power = exponent.unsigned_abs();
     if digits < 1 << 53 && power < FLOAT_TENS.len() as u32 {
-        // Both are exact, so that the one operation rounds once.
+        // Both operands are exact, so the single operation rounds once.
         let ten = FLOAT_TENS[power as usize];
         return Some(if exponent < 0 { digits as f64 / ten } else { digits as f64 * ten });
     }
@@ -51,7 +51,7 @@ pub(super) fn to_f64(digits: u64, exponent: i32) -> Option<f64> {
         let exact = u128::from(digits) * u128::from(five);
         return Some(exact as f64 * power_of_two(exponent));
     }
-    // Both begin with a one bit, so that the quotient has 63 or 64 bits; its lowest says whether something remains.
+    // Both have their highest bit set, so the quotient has 63 or 64 bits; its lowest bit records a remainder.
     let (above, below) = (digits.leading_zeros(), five.leading_zeros());
     let numerator = u128::from(digits << above) << 63;
     let denominator = u128::from(five << below);
@@ -62,7 +62,7 @@ pub(super) fn to_f64(digits: u64, exponent: i32) -> Option<f64> {
     )
 }
 
-/// 2 to a power within the range of normal numbers.
+/// Returns 2 to a power within the range of normal numbers.
 const fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
 }
@@ -85,7 +85,7 @@ impl Binary {
         }
     }
 
-    /// The largest power of ten that is not above the number, or one or two less. Of 0 any.
+    /// Returns the exponent of the largest power of ten not above the number, or less by one or two; unspecified for 0.
     #[inline(always)]
     pub(super) const fn power_of_ten(self) -> i32 {
         let highest_bit = self.exponent + 63 - self.fraction.leading_zeros() as i32;
@@ -93,13 +93,13 @@ impl Binary {
         (highest_bit * if highest_bit < 0 { 78_914 } else { 78_913 }) >> 18
     }
 
-    /// It is less than 10 to the power of -`ten`, of which there are at most 22.
+    /// Whether the number is less than 10 to the power of -`ten`, for `ten` up to 22.
     pub(super) const fn is_below_ten_to_minus(self, ten: u32) -> bool {
         let exact = self.fraction as u128 * FIVES[ten as usize] as u128;
         exact < 1 << -(self.exponent + ten as i32)
     }
 
-    /// The number times 10 to the power of `ten`, as the nearest integer.
+    /// Returns the number times 10 to the power of `ten`, rounded to the nearest integer.
     #[inline(always)]
     pub(super) fn times_ten_to(self, ten: i32) -> Option<u64> {
         let five = *FIVES.get(ten.unsigned_abs() as usize)?;
@@ -114,7 +114,7 @@ impl Binary {
             _ => return None,
         };
         let quotient = numerator / denominator;
-        // Both are below 2^127.
+        // Both operands are below 2^127.
         let twice = 2 * (numerator - quotient * denominator);
         let up = twice > denominator || (twice == denominator && quotient & 1 == 1);
         u64::try_from(quotient + u128::from(up)).ok()
@@ -129,7 +129,7 @@ fn left(exact: u128, shift: i32) -> Option<u64> {
 
 #[inline(always)]
 fn right(exact: u128, shift: i32) -> Option<u64> {
-    // Less than 2^53 * 5^27 is less than half of this.
+    // A number below 2^53 * 5^27 is less than half of this.
     if shift > 120 {
         return Some(0);
     }

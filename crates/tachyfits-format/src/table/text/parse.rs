@@ -1,9 +1,10 @@
-//! Fields to numbers, of what fields usually hold; `None` asks for the plain way ([`super::slow`]), also of what is no number.
+//! Fast path of parsing fields with typical content; `None` requests the slow path ([`super::slow`]), also for invalid
+//! text.
 
 use super::decimal::{self, TENS};
 use super::window::{Window, last_digits};
 
-/// Numbers of this many digits fit 64 bits.
+/// Maximum number of digits that always fit in 64 bits.
 const MOST_DIGITS: usize = 19;
 
 #[inline(always)]
@@ -58,8 +59,8 @@ pub(super) fn real(field: &[u8], decimals: u32) -> Option<f64> {
     Some(if minus { -value } else { value })
 }
 
-/// The number that a program wrote as `Ew.d` or `Dw.d`, whose characters are where these forms put them: `-1.2345678E+01`
-/// at the end of the field. Nothing has to be looked for, so that this is about three times faster.
+/// Parses a number in the layout of `Ew.d` or `Dw.d`, `-1.2345678E+01` at the end of the field. Fixed positions need no
+/// search, which is about three times faster.
 #[inline(always)]
 fn written(field: &[u8], decimals: u32) -> Option<f64> {
     let decimals = decimals as usize;
@@ -68,7 +69,7 @@ fn written(field: &[u8], decimals: u32) -> Option<f64> {
     }
     let (text, power) = field.split_last_chunk::<4>()?;
     let (before, last) = text.split_at_checked(text.len().checked_sub(decimals + 3)?)?;
-    // Sign, digit and point; before these blanks.
+    // Sign, digit and point; blanks precede them.
     let [sign, first, b'.'] = *last.first_chunk()? else { return None };
     let first = first.wrapping_sub(b'0');
     let [letter, power_sign, tens, ones] = *power;
@@ -94,13 +95,13 @@ fn written(field: &[u8], decimals: u32) -> Option<f64> {
     Some(if sign == b'-' { -value } else { value })
 }
 
-/// The exponent after its letter or at its sign, if there is one.
+/// Parses an optional exponent that begins with its letter or its sign.
 #[inline(always)]
 fn power(window: &mut Window<'_>) -> Option<i32> {
     match window.peek() {
         b'E' | b'D' | b'e' | b'd' => window.skip(),
         b'+' | b'-' => {}
-        // The caller detects a character that is not blank here.
+        // The caller rejects a character other than a blank here.
         _ => return Some(0),
     }
     let minus = window.sign();

@@ -1,5 +1,5 @@
-//! The plain way: the form of the text checked character by character, numbers turned by the standard library, which rounds
-//! correctly. It is the specification of the fast way, and what reads and writes the rare.
+//! Slow path: checks the text character by character, and converts numbers with the standard library, which rounds
+//! correctly. It is the specification of the fast path, and handles rare forms.
 
 use super::text_error::TextError;
 use super::write::End;
@@ -7,11 +7,10 @@ use crate::scan;
 use crate::table::TextForm;
 use std::fmt::{self, Write};
 
-/// More digits than needed to distinguish any two neighbouring f64 (767), so further digits count
-/// only as more than zero.
+/// More digits than needed to distinguish any two neighbouring f64 (767); further digits only matter if one is not 0.
 const MOST_DIGITS: usize = 800;
 
-/// The field without blanks around it; NULs and tabs count as blanks, as in headers.
+/// Returns the field without surrounding blanks; NULs and tabs count as blanks, as in headers.
 fn trimmed(field: &[u8]) -> &[u8] {
     scan::trim(field)
 }
@@ -68,7 +67,7 @@ pub(super) fn real(field: &[u8], decimals: u32) -> Result<f64, TextError> {
     Ok(if minus { -value } else { value })
 }
 
-/// Notations of programs for numbers that FITS cannot write as text.
+/// Parses the notations that programs use for NaN and infinities.
 fn special(text: &[u8]) -> Result<f64, TextError> {
     let is = |word: &str| text.eq_ignore_ascii_case(word.as_bytes());
     match () {
@@ -78,7 +77,7 @@ fn special(text: &[u8]) -> Result<f64, TextError> {
     }
 }
 
-/// The exponent: of any size, since its number may be 0; beyond 10^9 it makes no difference.
+/// Parses the exponent: of any size, because its number may be 0; the excess over 10^9 has no effect.
 fn power(text: &[u8]) -> Result<i64, TextError> {
     let after = match text.split_first() {
         None => return Ok(0),
@@ -96,7 +95,7 @@ fn power(text: &[u8]) -> Result<i64, TextError> {
     Ok(if minus { -power } else { power })
 }
 
-/// The f64 nearest to digits times a power of ten.
+/// Returns the f64 nearest to digits times a power of ten.
 fn nearest(whole: &[u8], fraction: &[u8], mut power: i64) -> f64 {
     let mut text = Buffer::new();
     let mut more = false;
@@ -115,7 +114,7 @@ fn nearest(whole: &[u8], fraction: &[u8], mut power: i64) -> f64 {
     if text.used == 0 {
         return 0.0;
     }
-    // A digit below the others says that there was more.
+    // An additional digit represents the digits that were cut off.
     let end = if more { "1" } else { "" };
     write!(text, "{end}E{}", power - end.len() as i64).expect("there is room for an exponent");
     text.as_str().parse().expect("digits and an exponent are a number")
@@ -128,7 +127,7 @@ pub(super) fn write_real(
     decimals: u32,
     field: &mut [u8],
 ) -> Result<(), TextError> {
-    /// The digits of f64 end before.
+    /// Every f64 has fewer decimals.
     const MOST_DECIMALS: usize = 1100;
     let decimals = decimals as usize;
     let mut end = End::new(field);
@@ -156,7 +155,7 @@ pub(super) fn write_real(
     let number = text.strip_prefix('-').unwrap_or(text);
     let without = number.strip_prefix("0.").filter(|_| text.len() == end.room() + 1);
     match without.filter(|_| form == TextForm::Fixed) {
-        // A zero before the point may be left out.
+        // A zero before the point may be omitted.
         Some(decimals) => {
             end.put(decimals.as_bytes());
             end.put(if value.is_sign_negative() { b"-." } else { b"." });
@@ -166,7 +165,8 @@ pub(super) fn write_real(
     end.finish()
 }
 
-/// Takes the exponent as Rust writes it from the end of `text`, and puts it as FITS has it: a sign and two digits at least.
+/// Removes the exponent in Rust's notation from the end of `text`, and writes it in FITS notation: a sign and at least
+/// two digits.
 fn put_power(form: TextForm, text: &mut Buffer, end: &mut End<'_>) {
     let (digits, power) = text.as_str().split_once('E').expect("the form has an exponent");
     let power: i32 = power.parse().expect("an exponent is an integer");

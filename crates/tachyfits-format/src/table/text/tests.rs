@@ -1,4 +1,4 @@
-//! The fast way against the plain one, and the plain one against the standard library.
+//! Compares the fast path with the slow path, and the slow path with the standard library.
 
 use proptest::prelude::*;
 
@@ -20,7 +20,7 @@ fn bits(result: Result<f64, TextError>) -> Result<u64, TextError> {
     result.map(f64::to_bits)
 }
 
-/// Numbers of all sizes, and such as tables have.
+/// Numbers of any magnitude, and numbers typical for tables.
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![
         2 => any::<f64>(),
@@ -28,7 +28,7 @@ fn number() -> impl Strategy<Value = f64> {
         3 => -1e6..1e6f64,
         1 => -1.0..1.0f64,
         1 => (any::<i32>(), 0..12i32).prop_map(|(digits, point)| f64::from(digits) / 10f64.powi(point)),
-        // Halves, which round to even, and numbers beside powers of ten.
+        // Halves, which round to even, and numbers next to powers of ten.
         1 => (-100_000..100_000i32, 0..6i32).prop_map(|(number, power)| f64::from(number) / 2f64.powi(power)),
         1 => (-300..300i32, -2..3i64).prop_map(|(power, beside)| {
             f64::from_bits((10f64.powi(power).to_bits() as i64 + beside) as u64)
@@ -78,7 +78,7 @@ proptest! {
     fn fields_are_parsed_as_the_standard_library_does(value in number(), precision in 0..20usize, width in 0..30usize) {
         for text in [format!("{value:width$.precision$E}"), format!("{value:.precision$}"), format!("{value:?}")] {
             let expected: f64 = text.trim().parse().unwrap();
-            // Without a point it is implied: not here.
+            // Without a point, decimals are implied; this test omits them.
             let read = parse_real(text.as_bytes(), 0);
             let lost = expected.is_infinite() && value.is_finite();
             if lost {
@@ -155,7 +155,7 @@ proptest! {
     }
 }
 
-/// How often the fast way serves: it must for what tables usually hold.
+/// Counts how often the fast path applies: it must for typical tables.
 #[test]
 fn integers_about_eight_digits_are_written_in_fields_of_any_width() {
     for value in [0, 7, 9_999_999, 10_000_000, 99_999_999, 100_000_000, i64::MAX, i64::MIN] {
@@ -278,7 +278,7 @@ fn numbers_are_formatted_for_their_field() {
     assert_eq!(fixed(2.5, 0, 2), ("2.".to_owned(), Ok(())));
     assert_eq!(fixed(0.0, 0, 4), ("  0.".to_owned(), Ok(())));
     assert_eq!(fixed(-25.0, 0, 4), ("-25.".to_owned(), Ok(())));
-    // Only where it has no room is the point left out, as a program that reads the form takes it.
+    // The point is left out only if there is no room; readers of the form then imply it.
     assert_eq!(fixed(-25.0, 0, 3), ("-25".to_owned(), Ok(())));
     assert_eq!(fixed(125.0, 0, 3), ("125".to_owned(), Ok(())));
     assert_eq!(fixed(-0.001, 2, 6), (" -0.00".to_owned(), Ok(())));

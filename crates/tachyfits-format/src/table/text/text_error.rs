@@ -1,17 +1,17 @@
-//! Why a field has no number, or a number no field.
+//! Errors of parsing a field as a number, and of formatting a number.
 
 use std::fmt;
 
-/// The reason why a field cannot be read as a number, or a number does not fit in a field.
+/// Reason why a field is not a number, or a number does not fit in a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TextError {
-    /// The characters are no number of the form.
+    /// The characters are not a number of this form.
     NotANumber,
-    /// The integer does not fit 64 bits, or the real number is beyond f64.
+    /// The integer exceeds 64 bits, or the real number exceeds f64.
     OutOfRange,
     /// The number needs more characters than the field has.
     TooWide,
-    /// NaN and infinities have no text in FITS; a null value (TNULLn) may stand for them.
+    /// NaN and infinities have no text in FITS; a null value (TNULLn) may represent them.
     NotFinite,
 }
 

@@ -1,14 +1,14 @@
 //! Eight characters of a field at a time, as one 64-bit number whose lowest byte is the first character.
 
-/// Every byte a blank; every byte the digit 0.
+/// Eight blanks; eight digits 0.
 const BLANKS: u64 = 0x2020_2020_2020_2020;
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// A field that is read from its start to its end.
+/// Reads a field from its start to its end.
 #[derive(Clone, Copy)]
 pub(super) struct Window<'a> {
     field: &'a [u8],
-    /// The character that comes next.
+    /// Index of the next character.
     at: usize,
 }
 
@@ -17,7 +17,7 @@ impl<'a> Window<'a> {
         Window { field, at: 0 }
     }
 
-    /// The next eight characters; NULs beyond the end.
+    /// Returns the next eight characters; NULs beyond the end.
     #[inline(always)]
     fn word(&self) -> u64 {
         let (field, at) = (self.field, self.at);
@@ -50,7 +50,7 @@ impl<'a> Window<'a> {
         self.at >= self.field.len()
     }
 
-    /// The next character; NUL at the end.
+    /// Returns the next character; NUL at the end.
     #[inline(always)]
     pub(super) fn peek(&self) -> u8 {
         self.field.get(self.at).copied().unwrap_or(0)
@@ -61,7 +61,7 @@ impl<'a> Window<'a> {
         self.at += 1;
     }
 
-    /// A sign, if there is one: whether it is a minus.
+    /// Skips a sign, if there is one; returns whether it is a minus.
     #[inline(always)]
     pub(super) fn sign(&mut self) -> bool {
         let next = self.peek();
@@ -70,14 +70,13 @@ impl<'a> Window<'a> {
         minus
     }
 
-    /// Appends the digits that come next to `number`, which wraps around beyond 64 bits; gives how many they are.
+    /// Appends the next digits to `number`, which wraps around beyond 64 bits; returns their count.
     #[inline(always)]
     pub(super) fn digits(&mut self, number: &mut u64) -> usize {
         let start = self.at;
         loop {
             let digits = self.word() ^ ZEROS;
-            // Sets the high bit of each byte that is not a digit; beyond the first of these it may
-            // be wrong.
+            // Sets the high bit of each byte that is not a digit; bits after the first of them may be wrong.
             let others =
                 (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
             let count = (others.trailing_zeros() / 8) as usize;
@@ -94,8 +93,7 @@ impl<'a> Window<'a> {
     }
 }
 
-/// The last `count` digits of `field`, which has at least eight characters; `None` if they are not
-/// digits.
+/// Parses the last `count` digits of `field`, which must have at least eight characters; `None` if they are not digits.
 #[inline(always)]
 pub(super) fn last_digits(field: &[u8], count: usize) -> Option<u64> {
     let digits = u64::from_le_bytes(*field.last_chunk()?) ^ ZEROS;
@@ -106,7 +104,7 @@ pub(super) fn last_digits(field: &[u8], count: usize) -> Option<u64> {
 
 const POWERS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// Fewer than eight characters.
+/// Loads fewer than eight characters.
 #[inline(always)]
 fn short(field: &[u8]) -> u64 {
     let count = field.len();
@@ -118,7 +116,7 @@ fn short(field: &[u8]) -> u64 {
     if count == 0 { 0 } else { at(0) | at(count / 2) | at(count - 1) }
 }
 
-/// The number of eight digits, the first in the lowest byte: neighbours are joined to pairs, pairs to fours, fours to
+/// Converts eight digits, the first in the lowest byte, to a number: combines digits to pairs, pairs to fours, fours to
 /// eight.
 #[inline(always)]
 const fn value(digits: u64) -> u64 {

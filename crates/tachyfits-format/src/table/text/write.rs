@@ -1,13 +1,12 @@
-//! Numbers to fields, of what is usually written; `None` asks for the plain way ([`super::slow`]).
+//! Fast path of formatting numbers, for typical values; `None` requests the slow path ([`super::slow`]).
 
 use super::decimal::{Binary, TENS};
 use super::text_error::TextError;
 use crate::table::TextForm;
 
-/// Characters of the digits of a 64-bit number, in whole words.
+/// Buffer length for the digits of a 64-bit number, in whole words.
 const LONGEST: usize = 24;
-/// Digits that a number in exponent form may have to be written here: of 18, the number before the last rounding fits 64
-/// bits.
+/// Maximum decimals of a number in exponent form: with 18 digits, the number before the last rounding fits 64 bits.
 const MOST_DECIMALS: u32 = 17;
 
 #[inline(always)]
@@ -15,8 +14,8 @@ pub(super) fn integer(value: i64, field: &mut [u8]) -> Result<(), TextError> {
     if short_integer(value, field) { Ok(()) } else { long_integer(value, field) }
 }
 
-/// Writes an integer of at most eight digits with one word of eight characters: digits, a minus or none, and blanks. Gives
-/// whether it is such a one and the field has room for it.
+/// Writes an integer of at most eight digits as one word of eight characters: blanks, an optional minus, digits.
+/// Returns false if the integer is longer or the field too narrow.
 #[inline(always)]
 fn short_integer(value: i64, field: &mut [u8]) -> bool {
     const BLANKS: u64 = 0x2020_2020_2020_2020;
@@ -26,9 +25,9 @@ fn short_integer(value: i64, field: &mut [u8]) -> bool {
         return false;
     }
     let digits = u64::from_le_bytes(eight(size));
-    // The first character is the lowest byte. A zero is written by its last digit.
+    // The first character is the lowest byte. Zero is written as one digit.
     let zeros = ((digits ^ 0x3030_3030_3030_3030) | 1 << 56).trailing_zeros() as usize / 8;
-    // A minus needs a place among the eight characters, too.
+    // A minus takes one of the eight characters.
     if zeros < minus || 8 - zeros + minus > width {
         return false;
     }
@@ -38,7 +37,7 @@ fn short_integer(value: i64, field: &mut [u8]) -> bool {
     match width {
         0..4 => field.copy_from_slice(&word.to_le_bytes()[8 - width..]),
         4..8 => {
-            // Two halves, of which each has some characters of the other.
+            // Two halves that overlap in some characters.
             let first = (word >> (8 * (8 - width))) as u32;
             let last = (word >> 32) as u32;
             field[..4].copy_from_slice(&first.to_le_bytes());
@@ -79,7 +78,7 @@ pub(super) fn real(
     }
 }
 
-/// `-12.500`
+/// Writes the form `-12.500`.
 fn fixed(value: f64, decimals: u32, field: &mut [u8]) -> Option<Result<(), TextError>> {
     if decimals > MOST_DECIMALS {
         return None;
@@ -97,7 +96,7 @@ fn fixed(value: f64, decimals: u32, field: &mut [u8]) -> Option<Result<(), TextE
         // The Standard deprecates numbers without a point (Sect. 7.2.5).
         end.put_one(b'.');
     }
-    // A zero before the point may be left out.
+    // A zero before the point may be omitted.
     let optional = decimals > 0 && digits.count <= decimals && end.room() == minus;
     if !optional {
         end.put(&digits.text[point.min(LONGEST - digits.count).min(point - 1)..point]);
@@ -108,7 +107,7 @@ fn fixed(value: f64, decimals: u32, field: &mut [u8]) -> Option<Result<(), TextE
     Some(end.finish())
 }
 
-/// `-1.250E+01`
+/// Writes the form `-1.250E+01`.
 fn exponent(
     value: f64,
     letter: u8,
@@ -145,8 +144,8 @@ fn exponent(
     Some(end.finish())
 }
 
-/// Writes a number with an exponent of two digits into a field with room for a sign: each character has its place, so that
-/// nothing is looked for and the digits go there eight at a time. Gives whether the number is such a one.
+/// Writes a number with a two-digit exponent into a field with room for a sign: positions are fixed, so digits are
+/// written eight at a time without a search. Returns false if the number or the field is not of this kind.
 #[inline(always)]
 fn usual(
     number: u64,
@@ -184,7 +183,8 @@ fn usual(
     true
 }
 
-/// The number rounded to `decimals` digits after its first, as an integer, and the power of ten of its first digit.
+/// Rounds a number to `decimals` digits after the first; returns it as an integer, with the power of ten of its first
+/// digit.
 #[inline(always)]
 fn significant(value: f64, decimals: u32) -> Option<(u64, i32)> {
     if value == 0.0 {
@@ -200,18 +200,18 @@ fn significant(value: f64, decimals: u32) -> Option<(u64, i32)> {
         if number < TENS[decimals as usize + 1] {
             return Some((number, power));
         }
-        // The power was one too small, or the last digit was rounded up to a power of ten.
+        // The power was too small by one, or rounding reached a power of ten.
         power += 1;
     }
 }
 
-/// Whether a number is at least 10 to this power; false where it is not known.
+/// Whether a number is at least 10 to this power; false if unknown.
 #[inline(always)]
 fn at_least_ten_to(value: f64, power: i32) -> bool {
     LEAST.get((power + 22) as usize).is_some_and(|least| value >= *least)
 }
 
-/// The smallest f64 not below 10^-22, 10^-21, ... 10^22.
+/// Smallest f64 not below 10^-22, 10^-21, ... 10^22.
 const LEAST: [f64; 45] = {
     const NEAREST: [f64; 45] = [
         1e-22, 1e-21, 1e-20, 1e-19, 1e-18, 1e-17, 1e-16, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10,
@@ -231,7 +231,7 @@ const LEAST: [f64; 45] = {
     least
 };
 
-/// Puts the last `count` of eight digits at the end of a field, and blanks before them.
+/// Writes the last `count` of eight digits at the end of a field.
 #[inline(always)]
 fn put_last(field: &mut [u8], digits: [u8; 8], count: usize) {
     let blank = u64::MAX.checked_shr(8 * count as u32).unwrap_or(0);
@@ -241,7 +241,7 @@ fn put_last(field: &mut [u8], digits: [u8; 8], count: usize) {
     }
 }
 
-/// The same as `fill`, without a call for the few characters that a field has.
+/// Fills with blanks; inlined, because a field has few characters.
 #[inline(always)]
 fn fill_with_blanks(field: &mut [u8]) {
     match field.len() {
@@ -259,10 +259,10 @@ fn fill_with_blanks(field: &mut [u8]) {
     }
 }
 
-/// The decimal digits of a number at the end of a text, zeros before them.
+/// The decimal digits of a number at the end of a text, with leading zeros.
 struct Digits {
     text: [u8; LONGEST],
-    /// How many they are, at least 1.
+    /// Number of digits, at least 1.
     count: usize,
 }
 
@@ -284,11 +284,12 @@ impl Digits {
     }
 }
 
-/// The eight digits of a number: it is split into fours, fours into pairs, pairs into digits, all beside each other.
+/// Returns the eight digits of a number: splits it into fours, fours into pairs and pairs into digits, in parallel
+/// lanes.
 #[inline(always)]
 const fn eight(number: u64) -> [u8; 8] {
     let fours = (number / 10_000) | ((number % 10_000) << 32);
-    // A hundredth of numbers below 10 000 and a tenth of those below 100, by multiplication.
+    // Divides numbers below 10 000 by 100, and numbers below 100 by 10, by multiplication.
     let hundredths = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
     let pairs = hundredths | ((fours - 100 * hundredths) << 16);
     let tenths = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
@@ -296,10 +297,10 @@ const fn eight(number: u64) -> [u8; 8] {
     (digits | 0x3030_3030_3030_3030).to_le_bytes()
 }
 
-/// A field that is written from its end.
+/// Writes a field from its end.
 pub(super) struct End<'a> {
     field: &'a mut [u8],
-    /// Characters that are not written yet.
+    /// Characters not yet written.
     left: usize,
     full: bool,
 }
@@ -310,7 +311,7 @@ impl<'a> End<'a> {
         End { left: field.len(), field, full: false }
     }
 
-    /// Characters for which there is room.
+    /// Number of characters not yet written.
     #[inline(always)]
     pub(super) fn room(&self) -> usize {
         self.left
@@ -332,7 +333,7 @@ impl<'a> End<'a> {
         self.put(&[character]);
     }
 
-    /// Blanks before the number, or stars if there was no room for it.
+    /// Pads the rest with blanks, or fills the field with stars if the number did not fit.
     #[inline(always)]
     pub(super) fn finish(self) -> Result<(), TextError> {
         if self.full {
@@ -342,7 +343,7 @@ impl<'a> End<'a> {
         Ok(())
     }
 
-    /// Stars in place of a number.
+    /// Fills the field with stars, and returns the error.
     #[cold]
     pub(super) fn refuse(self, error: TextError) -> Result<(), TextError> {
         self.field.fill(b'*');
