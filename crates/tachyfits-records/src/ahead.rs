@@ -1,9 +1,9 @@
-//! Reading on where the walk over the markers has not come yet: records that may all have one length are read as if they
-//! had, and their markers are seen to by the way.
+//! Reads records ahead of the walk over the markers: records that probably have one length are read as if the walk had
+//! confirmed it, and their markers are checked on the way.
 //!
-//! Walking first and then reading would load the bytes of short records twice, and from the page
-//! cache loading is all the work. If a single marker differs, the walk decides and reports the
-//! records or the fault. So the answers are those of the walk.
+//! Walking first and reading afterwards would load the bytes of short records twice, and loading is nearly all the work
+//! if the file is cached. If any marker differs, the walk decides, and reports records or faults. So the results are
+//! the same as with the walk.
 
 use std::ops::Range;
 
@@ -18,30 +18,30 @@ use crate::markers::{FileOrder, RecordMarkers};
 use crate::payload::{read_numbers, with_block};
 use crate::read::fill;
 
-/// Records that take more bytes than this are read directly to their destination.
+/// Records above this size are read directly to their destination.
 const SHORT_RECORD: u64 = 16 << 10;
 
-/// Records that may be there.
+/// Records that are expected but not confirmed.
 #[derive(Clone, Copy, Debug)]
 struct Guess {
     markers: RecordMarkers,
-    /// Where the leading marker of the first one is.
+    /// Offset of the first leading marker.
     offset: u64,
-    /// Bytes of a record, and from one to the next.
+    /// Bytes of a record, and distance from one record to the next.
     bytes: u64,
     stride: u64,
-    /// How many the file has room for.
+    /// Maximum number of records that fit in the file.
     room: u64,
 }
 
 impl RecordFile {
-    /// The records from `first` on that may all have one length, by the marker of the first one and the room that the
-    /// file has: how many, no more than `most` and no fewer unless they reach the end of the file, and the bytes of each.
+    /// Predicts records from `first` of one length, from the marker of the first record and the size of the file:
+    /// returns their number, exactly `most` unless they reach the end of the file, and their bytes.
     ///
-    /// `None` where nothing is gained by a guess: the index is there already, or has to be made.
+    /// Returns `None` if a prediction has no advantage: the index exists already, or must be built.
     ///
     /// # Errors
-    /// If the file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn ahead(&self, first: u64, most: u64) -> Result<Option<(u64, u64)>, Error> {
         let Some(guess) = self.guess(first)? else { return Ok(None) };
         let count = guess.room.min(most);
@@ -50,11 +50,11 @@ impl RecordFile {
         Ok((all && count > 0).then_some((count, guess.bytes)))
     }
 
-    /// Reads records as [`RecordFile::read`] does, if they have one length as [`RecordFile::ahead`] says; `None` if not, or
-    /// if they are to become other items than their numbers: what is in `out` is of no use then.
+    /// Reads records like [`RecordFile::read`], if they have the length that [`RecordFile::ahead`] predicts; `None` if
+    /// not, or if items differ from plain numbers. The content of `out` is then invalid.
     ///
     /// # Errors
-    /// If the job ends it. All else that may be wrong is for [`RecordFile::read`] to say.
+    /// Returns an error only if the job ends it; [`RecordFile::read`] reports all other errors.
     pub fn read_ahead(
         &self,
         first: u64,
@@ -115,10 +115,10 @@ impl RecordFile {
         Ok(worth.then_some(Guess { markers, offset, bytes, stride, room }))
     }
 
-    /// Takes the walk behind records that are there; gives whether all is well with that.
+    /// Moves the walk past the verified records; returns whether its state is consistent with them.
     fn pass(&self, first: u64, count: u64, guess: Guess) -> bool {
         let mut walk = self.walked();
-        // Another thread may have been here meanwhile, or gone on to the end.
+        // Another thread may have moved the walk meanwhile, or finished it.
         let Some(walker) = walk.as_mut() else { return true };
         let known = walker.so_far().len();
         let within = (first..first + count).contains(&known);
@@ -130,13 +130,13 @@ impl RecordFile {
     }
 }
 
-/// The bytes of records that may be there, swapped or not; read in whole records.
+/// Bytes of the expected records, optionally swapped; read in whole records.
 #[derive(Debug)]
 struct AheadView<'a> {
     storage: &'a dyn Storage,
     guess: Guess,
     count: u64,
-    /// Bytes of a number whose bytes are swapped; 1 for none.
+    /// Bytes per number to swap; 1 for none.
     swap: u64,
     tier: Tier,
 }
@@ -185,7 +185,7 @@ impl Storage for AheadView<'_> {
 }
 
 impl AheadView<'_> {
-    /// Short records, from one block; gives whether their markers are right.
+    /// Reads short records through one block; returns whether their markers are right.
     fn pick(&self, at: u64, out: &mut [u8]) -> Result<bool, IoError> {
         let file = at..at + out.len() as u64 / self.guess.bytes * self.guess.stride;
         with_block(self.storage, file, |block| {
@@ -194,7 +194,7 @@ impl AheadView<'_> {
         })
     }
 
-    /// The transfer that makes records contiguous, if their markers are right.
+    /// Returns the transfer that makes records contiguous, if their markers are right.
     fn transfer(&self, block: &[u8], out_bytes: usize) -> Option<Transfer> {
         let Guess { markers, bytes, stride, .. } = self.guess;
         let count = out_bytes as u64 / bytes;
@@ -211,16 +211,15 @@ impl AheadView<'_> {
         (markers.equal_records(block, bytes) == count).then_some(transfer)
     }
 
-    /// Whether bytes are whole records.
+    /// Whether offset and length are multiples of a record.
     fn is_whole(&self, offset: u64, count: usize) -> bool {
         let bytes = self.guess.bytes;
         offset.is_multiple_of(bytes) && (count as u64).is_multiple_of(bytes)
     }
 
-    /// Longer records, one by one; gives whether their markers are right.
+    /// Reads longer records one by one; returns whether their markers are right.
     ///
-    /// Bytes between a record and the next one are read with it, up to the expected start of the
-    /// next one: that takes one read instead of two.
+    /// The gap between a record and the expected start of the next is read along: that takes one read instead of two.
     fn read_each(&self, at: u64, out: &mut [u8]) -> Result<bool, IoError> {
         let Guess { markers, bytes, stride, .. } = self.guess;
         let (width, bytes) = (markers.bytes(), bytes as usize);

@@ -1,22 +1,22 @@
-//! The bytes of a file that are at hand, and one subrecord of it: what finding out the markers, walking
-//! over records and looking for the next whole one after damage have in common.
+//! Bytes of a file in memory, and the parser of one subrecord: shared by marker detection, the walk over records and
+//! the search for the next valid record after damage.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 use crate::markers::RecordMarkers;
 
-/// Two pieces of the file: one to go along, and one for a look at another place.
+/// Two pieces of the file: one for sequential reading, one for a look at another position.
 #[derive(Debug)]
 pub(crate) struct Bytes {
     pub(crate) file_bytes: u64,
     here: Piece,
     there: Piece,
-    /// The requested bytes: where, how much, and whether they are in another part of the file.
+    /// Requested bytes, and whether they are for the look at another position.
     wanted: Option<(Need, bool)>,
-    /// The leading marker that was read last: it may be gone when the trailing one is there.
+    /// The latest leading marker: it may no longer be in memory when the trailing marker is.
     leading: Cell<Option<(u64, RecordMarkers, i64)>>,
-    /// A subrecord that is not one with signed markers, and why: it may be one with unsigned markers.
+    /// A subrecord that is invalid with signed markers, and its fault: it may be valid with unsigned markers.
     not_signed: RefCell<Option<(u64, RecordMarkers, Fault)>>,
 }
 
@@ -26,25 +26,25 @@ struct Piece {
     bytes: Vec<u8>,
 }
 
-/// Bytes that are not at hand.
+/// Bytes that are not in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Need {
     pub(crate) offset: u64,
     pub(crate) bytes: usize,
 }
 
-/// A subrecord, its markers agreeing.
+/// A subrecord with consistent markers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Whole {
-    /// The bytes between the markers.
+    /// Range of the bytes between the markers.
     pub(crate) payload: Range<u64>,
     /// Whether another subrecord of the same record follows.
     pub(crate) goes_on: bool,
-    /// Where the next leading marker is.
+    /// Offset of the next leading marker.
     pub(crate) next: u64,
 }
 
-/// Why there is no subrecord.
+/// Reason why no subrecord was parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// Bytes must be supplied first.
@@ -57,7 +57,7 @@ pub(crate) enum Stop {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) offset: u64,
-    /// The file ends too early, rather than that markers disagree.
+    /// Whether the file ends too early, as opposed to inconsistent markers.
     pub(crate) cut: bool,
     pub(crate) expected: String,
     pub(crate) found: String,
@@ -81,7 +81,7 @@ impl Bytes {
         }
     }
 
-    /// Asks for bytes, no more than the file has; as the piece to go along, or as a look elsewhere.
+    /// Requests bytes, limited to the size of the file: for sequential reading, or for a look elsewhere.
     pub(crate) fn want(&mut self, need: Need, elsewhere: bool) -> Need {
         let rest = self.file_bytes.saturating_sub(need.offset);
         let need =
@@ -90,7 +90,7 @@ impl Bytes {
         need
     }
 
-    /// Takes the requested bytes. Fewer mean that the file ends there.
+    /// Accepts the requested bytes. Fewer bytes mean that the file ends there.
     pub(crate) fn supply(&mut self, bytes: &[u8]) {
         let Some((need, elsewhere)) = self.wanted.take() else { return };
         let bytes = &bytes[..bytes.len().min(need.bytes)];
@@ -103,7 +103,7 @@ impl Bytes {
         piece.bytes.extend_from_slice(bytes);
     }
 
-    /// The bytes from an offset on, as many as are at hand in one piece.
+    /// Returns the contiguous bytes in memory from an offset.
     pub(crate) fn at_hand(&self, offset: u64) -> &[u8] {
         self.here.from(offset)
     }
@@ -115,7 +115,7 @@ impl Bytes {
             .ok_or(Need { offset, bytes })
     }
 
-    /// The leading marker at an offset.
+    /// Returns the leading marker at an offset.
     pub(crate) fn leading(&self, markers: RecordMarkers, offset: u64) -> Result<i64, Need> {
         if let Some((at, of, leading)) = self.leading.get()
             && (at, of) == (offset, markers)
@@ -127,7 +127,7 @@ impl Bytes {
         Ok(leading)
     }
 
-    /// The subrecord that begins at an offset; `continued` where it must continue another one.
+    /// Parses the subrecord at an offset; `continued` if it must continue another subrecord.
     pub(crate) fn subrecord(
         &self,
         markers: RecordMarkers,
@@ -147,13 +147,13 @@ impl Bytes {
         }
         let leading = self.leading(markers, offset)?;
         let unsigned = markers.unsigned(leading).filter(|bytes| {
-            // No subrecord went before one without a sign, and the file has all of it.
+            // An unsigned marker is valid if no subrecord precedes and the file contains the whole record.
             !continued && *bytes <= rest - 2 * width
         });
         let Some(unsigned) = unsigned else {
             return self.signed(markers, offset, continued, leading);
         };
-        // The bytes at the one end may be gone when those at the other are there.
+        // Bytes at one end may no longer be in memory when those at the other end are.
         let known = self.not_signed.take().filter(|(at, of, _)| (*at, *of) == (offset, markers));
         let fault = match known {
             Some((_, _, fault)) => fault,
@@ -176,7 +176,7 @@ impl Bytes {
         }
     }
 
-    /// The same, for a leading marker that is negative if another subrecord follows.
+    /// Parses a subrecord whose leading marker is negative if another subrecord follows.
     fn signed(
         &self,
         markers: RecordMarkers,

@@ -1,8 +1,8 @@
-//! A file written again with other markers, another byte order, or reals of half the precision: streamed, and there
-//! when it is complete.
+//! Converts a file to other markers, another byte order, or reals of half the precision: streamed, and visible only
+//! when complete.
 //!
-//! Short records that follow each other are converted together, as many as fill a block, by all threads: where each
-//! goes follows from the lengths alone. Long records are converted piece by piece.
+//! All threads convert blocks of consecutive short records; the destination of each record follows from the lengths
+//! alone. Long records are converted piece by piece.
 
 use std::path::Path;
 
@@ -28,13 +28,13 @@ tachyfits_io::options! {
     pub struct Conversion {
         /// The new file.
         pub new: NewRecords,
-        /// Forms of the records, in rotation: the first record has the first form, and after the last
-        /// form the first follows again. Not needed if bytes stay unchanged.
+        /// Forms of the records, in rotation: the first record has the first form, and the first form follows the last
+        /// again. Not needed if bytes stay unchanged.
         pub forms: Vec<RecordForm>,
-        /// After the last form comes the last again: a header, and then records of one kind.
+        /// Repeat the last form instead of the rotation: for a header followed by records of one kind.
         pub last_repeats: bool,
-        /// Which reals, and parts of complex numbers, become those of half the bytes, rounded to the nearest: what is too
-        /// small becomes 0, what is too large is refused.
+        /// Reals, and parts of complex numbers, to store with half the bytes, rounded to nearest: numbers that are too
+        /// small become 0, numbers that are too large are errors.
         pub narrowing: Option<Narrowing>,
     }
 }
@@ -46,14 +46,14 @@ const CONVERTED: &str = "converted records";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Narrowing {
-    /// Reals of 8 bytes become reals of 4.
+    /// 8-byte reals become 4-byte reals.
     Single,
-    /// Reals of 16 bytes become reals of 8.
+    /// 16-byte reals become 8-byte reals.
     Double,
 }
 
 impl Narrowing {
-    /// Bytes of the reals that it changes.
+    /// Bytes of the reals that it converts.
     pub fn bytes(self) -> u64 {
         match self {
             Narrowing::Single => 8,
@@ -63,7 +63,7 @@ impl Narrowing {
 }
 
 impl Conversion {
-    /// The number of the form of a record, and of how many records from this one on, at most, it is the form.
+    /// Returns the index of a record's form, and the maximum number of consecutive records that have it.
     fn form_of(&self, record: u64) -> (usize, u64) {
         let forms = self.forms.len() as u64;
         match forms {
@@ -78,9 +78,10 @@ impl RecordFile {
     /// Writes the records as a new file.
     ///
     /// # Errors
-    /// [`Code::Type`] if forms are needed and not given, [`Code::Length`] if records of direct access
-    /// would have several lengths, [`Code::Precision`] if a number does not fit the shorter type; if records do not have
-    /// their forms; if the file is damaged, or cannot be read or written. A file of that name is then as it was.
+    /// [`Code::Type`] if forms are needed but missing, [`Code::Length`] if records of direct access would differ in
+    /// length, [`Code::Precision`] if a number does not fit the shorter type; errors if records do not match their
+    /// forms, or if the file is damaged or cannot be read or written. An existing file of the new name stays unchanged
+    /// then.
     pub fn convert(
         &self,
         path: impl AsRef<Path>,
@@ -132,9 +133,9 @@ struct ConvertBuffers {
     block: Vec<u8>,
 }
 
-/// Where items are and where they go: records, or groups, in steps within steps.
+/// Source and destination of items: records, or groups, with nested repetitions.
 struct Move<'a> {
-    /// The first of the records.
+    /// Number of the first record.
     record: u64,
     steps: Vec<Steps>,
     payload: &'a [u8],
@@ -176,7 +177,7 @@ impl Converter<'_> {
         self.convert_planned(&mut planned, &mut done)
     }
 
-    /// Bytes that a record becomes.
+    /// Bytes of a converted record.
     fn new_bytes(&self, record: u64, bytes: u64, form: usize) -> Result<u64, Error> {
         let new_bytes = match self.conversion.narrowing {
             None => bytes,
@@ -194,7 +195,7 @@ impl Converter<'_> {
         }
     }
 
-    /// The items of a record; one of bytes where it has no form.
+    /// Items of a record; a single item of bytes if the record has no form.
     fn items(&self, record: u64, bytes: u64, form: usize) -> Result<Vec<RecordItem>, Error> {
         let Some(form) = self.conversion.forms.get(form) else {
             let kind = ItemKind::Character;
@@ -213,7 +214,7 @@ impl Converter<'_> {
         narrowing.filter(|narrowing| narrowing.bytes() == item.number_bytes())
     }
 
-    /// Bytes that an element of an item becomes, be it a group.
+    /// Bytes of a converted element of an item or a group.
     fn size_of(&self, item: &RecordItem) -> u64 {
         match item.kind {
             ItemKind::Group => item.parts.iter().map(|part| self.bytes_of(part)).sum(),
@@ -222,7 +223,7 @@ impl Converter<'_> {
         }
     }
 
-    /// Bytes that an item becomes.
+    /// Bytes of a converted item.
     fn bytes_of(&self, item: &RecordItem) -> u64 {
         item.count * self.size_of(item)
     }
@@ -254,7 +255,7 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// Converts stretches that follow each other, and writes them at once.
+    /// Converts consecutive stretches, and writes them at once.
     fn convert_block(
         &self,
         stretches: &[Stretch],
@@ -286,7 +287,7 @@ impl Converter<'_> {
         Ok(read)
     }
 
-    /// Converts the records of a stretch, item by item, into the places that they have in the file.
+    /// Converts the records of a stretch, item by item, to their places in the file.
     fn convert_stretch(
         &self,
         stretch: &Stretch,
@@ -302,7 +303,7 @@ impl Converter<'_> {
         self.convert_items(&items, (0, width as u64), &mut move_)
     }
 
-    /// Converts items that begin there in the first record, or in the first group, and go there.
+    /// Converts items, given the offsets of the first record or group in source and destination.
     fn convert_items(
         &self,
         items: &[RecordItem],
@@ -341,9 +342,9 @@ impl Converter<'_> {
             numbers.run(steps, (payload, from), (out, to), tier);
             return Ok(());
         };
-        // One after the other, between being taken and put.
+        // Element positions in a contiguous intermediate buffer.
         let mut count = 1;
-        // At most the depth of groups.
+        // At most the nesting depth of groups.
         let mut aside = Vec::with_capacity(steps.len());
         for steps in steps.iter().rev() {
             aside.push(count);
@@ -363,7 +364,7 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// Turns the reals in `buffers.native`, as they are in the file, into those of half the bytes in `buffers.turned`.
+    /// Rounds the reals in `buffers.native`, in file byte order, to half the bytes, in `buffers.turned`.
     fn narrow(
         &self,
         narrowing: Narrowing,
@@ -420,7 +421,7 @@ impl Converter<'_> {
         self.convert_long_items(&items, stretch.record, (stretch.position, 0), &target)
     }
 
-    /// Converts items that begin there in the payload, and go there in the new record.
+    /// Converts items, given the position of their record or group in the payload and in the new record.
     fn convert_long_items(
         &self,
         items: &[RecordItem],
@@ -445,7 +446,7 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// Converts an item as many bytes, or groups, at a time as fit in a block.
+    /// Converts an item block by block, each with as many bytes or groups as fit.
     fn convert_pieces(
         &self,
         item: &RecordItem,
@@ -455,7 +456,7 @@ impl Converter<'_> {
     ) -> Result<(), Error> {
         let narrows = self.narrows(item);
         let is_group = item.kind == ItemKind::Group;
-        // The unit of conversion, and its result.
+        // Bytes of the unit of conversion, before and after.
         let (unit, new_unit) = match narrows {
             Some(narrowing) => (narrowing.bytes(), narrowing.bytes() / 2),
             None if is_group => (item.size, self.size_of(item)),
@@ -495,7 +496,7 @@ impl Converter<'_> {
         })
     }
 
-    /// Converts the groups in `buffers.native` into `buffers.block`.
+    /// Converts the groups in `buffers.native` to `buffers.block`.
     fn convert_groups(
         &self,
         parts: &[RecordItem],
@@ -514,8 +515,8 @@ impl Converter<'_> {
     }
 }
 
-/// The logarithm, to the base of 10, of a large number of 16 bytes; infinite for infinity and NaN, whose exponent is all
-/// ones.
+/// Returns the decimal logarithm of a large 16-byte number; infinite for infinity and NaN, whose exponent bits are all
+/// set.
 fn quad_power(bytes: &[u8; 16]) -> f64 {
     let bits = u128::from_ne_bytes(*bytes);
     let (exponent, fraction) = ((bits >> 112) as i32 & 0x7fff, bits << 16);

@@ -1,9 +1,8 @@
-//! Finding out the markers of a file: each width and order is tried on the first records, and what came
-//! of it is kept as evidence.
+//! Detects the markers of a file: tries each width and order on the first records, and keeps the results as evidence.
 //!
-//! A marker precedes and follows each record, so chance is soon excluded: other bytes would have to
-//! repeat a length at exactly the distance that they claim. If several interpretations fit
-//! nevertheless (empty records look alike in each), nothing is guessed.
+//! A marker precedes and follows each record, so accidental matches are quickly excluded: other bytes would have to
+//! repeat a length at exactly that distance. If several interpretations fit nevertheless (empty records look alike in
+//! each), detection fails.
 
 use std::fmt;
 
@@ -12,14 +11,13 @@ use crate::error::{Code, Problem};
 use crate::markers::{FileOrder, RecordMarkers};
 use crate::walk::RecordStep;
 
-/// Number of records with bytes to check: empty ones look alike in either byte order.
+/// Number of non-empty records to check: empty ones look alike in both byte orders.
 const LOOKED_AT: u64 = 64;
 
-/// Number of subrecords to check: a file may have very short ones, or begin with many empty
-/// records.
+/// Number of subrecords to check: a file may have very short ones, or begin with many empty records.
 const PIECES_LOOKED_AT: u64 = 4096;
 
-/// Bytes of the first read, and of a look at another place.
+/// Bytes of the first read, and of a look at another position.
 const FIRST_READ_BYTES: usize = 64 << 10;
 const LOOK_BYTES: usize = 64;
 
@@ -27,13 +25,13 @@ const LOOK_BYTES: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MarkerEvidence {
-    /// The markers that were tried.
+    /// The tested markers.
     pub markers: RecordMarkers,
-    /// Whole records found before the first contradiction.
+    /// Whole records before the first contradiction.
     pub records: u64,
     /// Bytes in these records.
     pub bytes: u64,
-    /// Whether the last of them ends where the file does.
+    /// Whether the last of them ends at the end of the file.
     pub reached_end: bool,
     /// The first contradiction.
     pub against: Option<String>,
@@ -54,15 +52,15 @@ impl fmt::Display for MarkerEvidence {
     }
 }
 
-/// The markers of a file, and why.
+/// The markers of a file, and the evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Detection {
     /// The markers.
     pub markers: RecordMarkers,
-    /// How it was decided, in a sentence.
+    /// Reason of the decision, as a sentence.
     pub reason: String,
-    /// The result for each width and byte order tried.
+    /// Result for each tested width and byte order.
     pub evidence: Vec<MarkerEvidence>,
 }
 
@@ -87,17 +85,17 @@ pub struct MarkerDetector {
     begun: bool,
 }
 
-/// Markers that are being tried.
+/// A test of one kind of markers.
 #[derive(Debug)]
 struct Trial {
     markers: RecordMarkers,
     at: u64,
     continued: bool,
     pieces: u64,
-    /// Bytes of the record that is not complete.
+    /// Bytes of the incomplete record.
     open: u64,
     records: u64,
-    /// Those that have bytes.
+    /// Number of records with bytes.
     filled: u64,
     in_records: u64,
     fault: Option<Fault>,
@@ -105,7 +103,7 @@ struct Trial {
 }
 
 impl MarkerDetector {
-    /// Tries every width and order, or only those that are given.
+    /// Tries every width and order, or only the specified ones.
     #[must_use]
     pub fn new(width: Option<usize>, order: Option<FileOrder>, file_bytes: u64) -> MarkerDetector {
         let fits = |markers: &RecordMarkers| {
@@ -116,7 +114,7 @@ impl MarkerDetector {
         MarkerDetector { bytes: Bytes::new(file_bytes), trials, begun: false }
     }
 
-    /// Goes on as far as the bytes at hand allow; [`RecordStep::Done`] when enough was seen.
+    /// Continues as far as the supplied bytes allow; returns [`RecordStep::Done`] after enough records.
     pub fn step(&mut self) -> RecordStep {
         if self.bytes.file_bytes == 0 {
             return RecordStep::Done;
@@ -140,10 +138,10 @@ impl MarkerDetector {
         self.bytes.supply(bytes);
     }
 
-    /// The result.
+    /// Returns the result.
     ///
     /// # Errors
-    /// If no markers fit, or several do.
+    /// Returns an error if no markers fit, or several do.
     pub fn finish(self) -> Result<Detection, Problem> {
         let file_bytes = self.bytes.file_bytes;
         if file_bytes == 0 {
@@ -174,7 +172,7 @@ impl MarkerDetector {
                 &evidence,
             ));
         }
-        // Damage further on: what is whole before it decides, if it is more than chance would give.
+        // In case of damage further on, the whole records before it decide, if they are more than chance would produce.
         let best = evidence.iter().max_by_key(|found| (found.bytes > 0, found.records));
         let next = |best: &MarkerEvidence| {
             let others = evidence.iter().filter(|found| found.markers != best.markers);
@@ -215,7 +213,7 @@ impl Trial {
         }
     }
 
-    /// Goes on; gives what it needs, or `None` when it is done.
+    /// Continues; returns the bytes it needs, or `None` when it is done.
     fn advance(&mut self, bytes: &Bytes) -> Option<Need> {
         while !self.done {
             let at_end = self.at == bytes.file_bytes && !self.continued;

@@ -1,5 +1,5 @@
-//! Errors of records: a table of codes, each with its kind, meaning and hint, and where in the file
-//! the problem is.
+//! Errors of records: a table of codes with kind, meaning and hint, and the position of the problem
+//! in the file.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use tachyfits_memory::NoMemory;
 
 macro_rules! codes {
     ($($name:ident = $text:literal, $kind:ident, $meaning:literal, hint $hint:literal;)+) => {
-        /// A stable name of one problem with records, or with a request for them.
+        /// A stable name of one problem of records, or of a request for them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Code {
@@ -24,17 +24,17 @@ macro_rules! codes {
                 match self { $(Code::$name => $text),+ }
             }
 
-            /// Its kind.
+            /// Kind of the error.
             pub fn kind(self) -> ErrorKind {
                 match self { $(Code::$name => ErrorKind::$kind),+ }
             }
 
-            /// Its meaning, in one sentence.
+            /// Meaning, in one sentence.
             pub fn meaning(self) -> &'static str {
                 match self { $(Code::$name => $meaning),+ }
             }
 
-            /// The hint; `{a|b}` holds the wordings for Python and for the command line.
+            /// Advice; `{a|b}` contains the wordings for Python and for the command line.
             pub fn hint(self) -> &'static str {
                 match self { $(Code::$name => $hint),+ }
             }
@@ -79,37 +79,37 @@ codes! {
         hint "give an array with the bytes of all items";
 }
 
-/// One thing that is wrong with records, with a form of them, or with a request.
+/// One fault of records, of a form, or of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// Which problem it is.
+    /// Code of the problem.
     pub code: Code,
-    /// The file; empty where it is not known.
+    /// Name of the file; empty if unknown.
     pub file: String,
-    /// The record, counted from 1.
+    /// Number of the record, from 1.
     pub record: Option<u64>,
     /// Byte offset in the file.
     pub offset: Option<u64>,
     /// The expected value, as words that follow "expected".
     pub expected: String,
-    /// The value found, as words that follow "found".
+    /// Actual value, as words that follow "found".
     pub found: String,
 }
 
 impl Problem {
-    /// A problem without a place.
+    /// Creates a problem without a place.
     pub fn new(code: Code, expected: impl Into<String>, found: impl Into<String>) -> Problem {
         let (expected, found) = (expected.into(), found.into());
         Problem { code, file: String::new(), record: None, offset: None, expected, found }
     }
 
-    /// The same, with its place.
+    /// Adds record and offset.
     pub(crate) fn at(self, record: u64, offset: u64) -> Problem {
         Problem { record: Some(record), offset: Some(offset), ..self }
     }
 
-    /// The same, with the name of the file.
+    /// Adds the name of the file.
     pub fn in_file(self, file: &str) -> Problem {
         Problem { file: file.to_owned(), ..self }
     }
@@ -134,13 +134,13 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// Why an operation on records failed.
+/// Reason why an operation on records failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// Reading or writing failed.
+    /// An I/O error.
     Io(IoError),
-    /// The records or the request are wrong.
+    /// Invalid records, or an invalid request.
     Problem(Box<Problem>),
 }
 
@@ -153,7 +153,7 @@ impl Error {
         Problem::new(code, expected, found).into()
     }
 
-    /// The same, with the name of the file.
+    /// Adds the name of the file.
     pub(crate) fn in_file(self, file: &str) -> Error {
         match self {
             Error::Problem(problem) => problem.in_file(file).into(),
@@ -161,7 +161,7 @@ impl Error {
         }
     }
 
-    /// The kind of error.
+    /// Kind of the error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Io(error) => error.kind(),
@@ -169,7 +169,7 @@ impl Error {
         }
     }
 
-    /// The stable code.
+    /// Stable code.
     pub fn code(&self) -> &'static str {
         match self {
             Error::Io(error) => error.code(),
@@ -177,7 +177,7 @@ impl Error {
         }
     }
 
-    /// Whether the file changed during the operation, which may succeed if it is repeated.
+    /// Whether the file changed during the operation, which may succeed if repeated.
     pub(crate) fn is_changed(&self) -> bool {
         matches!(self, Error::Io(IoError::Changed { .. }))
     }
@@ -219,7 +219,7 @@ impl From<Problem> for Error {
     }
 }
 
-/// Text of a user or a file, shortened and made printable for a message.
+/// Shortens text from a user or a file and makes it printable, for a message.
 pub(crate) fn quoted(text: &str) -> String {
     const LONGEST: usize = 40;
     let mut short: String = text.chars().take(LONGEST).collect();

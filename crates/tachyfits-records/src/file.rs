@@ -1,5 +1,4 @@
-//! An open unformatted file: its markers, and the index of its records, made when it is first
-//! needed.
+//! An open unformatted file: its markers, and the index of its records, which is built on first use.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -15,37 +14,37 @@ use crate::index::RecordIndex;
 use crate::markers::{FileOrder, RecordMarkers};
 use crate::walk::{RecordLimits, RecordStep, RecordWalker};
 
-/// Records no further apart than this are found by reading on where the file has to come from a device.
+/// Maximum gap between records that is read along if the file must be read from a device.
 const NEAR_ON_DEVICE: u64 = 256 << 10;
 
-/// How a Fortran program accesses a file.
+/// Access method of the Fortran program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RecordAccess {
-    /// `access='sequential'`, the usual one: records between markers.
+    /// `access='sequential'`, the default: records between markers.
     #[default]
     Sequential,
     /// `access='direct'`: records of this many bytes, without markers.
     Direct(u64),
-    /// `access='stream'`: bytes; here one record.
+    /// `access='stream'`: plain bytes; here one record.
     Stream,
 }
 
 tachyfits_io::options! {
-    /// How an unformatted file is opened.
+    /// Options for opening an unformatted file.
     #[derive(Clone, Debug, Default)]
     pub struct RecordOptions {
-        /// How it was written.
+        /// Access method of the program that wrote the file.
         pub access: RecordAccess,
-        /// Bytes of a marker, 4 or 8; detected if it is not given.
+        /// Bytes per marker, 4 or 8; `None` detects it.
         pub marker_bytes: Option<usize>,
-        /// The byte order; detected from the markers if it is not given, and native without markers.
+        /// Byte order; `None` detects it from the markers, or means native order without markers.
         pub order: Option<FileOrder>,
-        /// Go on after damage, with the next whole record.
+        /// Continue with the next whole record after damage.
         pub recover: bool,
-        /// How bytes are read.
+        /// Method of reading bytes.
         pub storage: StorageKind,
-        /// How much of compressed input is kept, and where.
+        /// Amount and place of buffered compressed input.
         pub spool: SpoolOptions,
         /// Limits of the index.
         pub limits: RecordLimits,
@@ -74,16 +73,16 @@ pub struct RecordFile {
     detection: Option<Detection>,
     options: RecordOptions,
     index: OnceLock<RecordIndex>,
-    /// The walk over markers, as far as it has come; none before it begins, and when it has become the index.
+    /// The walk over markers and its progress; `None` before it begins and after the index is complete.
     walk: Mutex<Option<RecordWalker>>,
     notices: Vec<Notice>,
 }
 
 impl RecordFile {
-    /// Opens a file by its name, or any other [`Source`]; its records are searched for at the first request.
+    /// Opens a file by its name, or any other [`Source`]; the first request builds the index of records.
     ///
     /// # Errors
-    /// If it cannot be read, or its markers cannot be detected.
+    /// Returns an error if the file cannot be read, or its markers cannot be detected.
     pub fn open(source: impl Into<Source>, options: &RecordOptions) -> Result<RecordFile, Error> {
         RecordFile::open_for(&source.into(), options, Purpose::Following)
     }
@@ -102,12 +101,12 @@ impl RecordFile {
         Ok(RecordFile { notices, ..file })
     }
 
-    /// Notices about the file when it was opened, such as an interrupted append that was undone.
+    /// Notices from opening the file, such as an interrupted append that was undone.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
 
-    /// Opens the bytes of a file.
+    /// Opens a file from its bytes.
     ///
     /// # Errors
     /// As [`RecordFile::open`].
@@ -146,7 +145,7 @@ impl RecordFile {
         }
         let order =
             markers.map(RecordMarkers::order).or(options.order).unwrap_or(FileOrder::NATIVE);
-        // The watch is that of the opening.
+        // The caller's token cancels only the opening.
         let spool = options.spool.clone().token(CancelToken::new());
         let (access, options) = (options.access, RecordOptions { spool, ..options.clone() });
         Ok(RecordFile {
@@ -162,45 +161,45 @@ impl RecordFile {
         })
     }
 
-    /// The name: a path, or what [`RecordFile::from_bytes`] was given.
+    /// Name of the file: a path, or the name passed to [`RecordFile::from_bytes`].
     pub fn name(&self) -> &str {
         self.storage.name()
     }
 
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub fn bytes(&self) -> u64 {
         self.storage.bytes()
     }
 
-    /// How it was written.
+    /// Access method.
     pub fn access(&self) -> RecordAccess {
         self.access
     }
 
-    /// Its markers, if it has any.
+    /// Markers, if the file has any.
     pub fn markers(&self) -> Option<RecordMarkers> {
         self.markers
     }
 
-    /// The order of bytes.
+    /// Byte order.
     pub fn order(&self) -> FileOrder {
         self.order
     }
 
-    /// How the markers were detected, unless they were given.
+    /// Result of detecting the markers, unless they were specified.
     pub fn detection(&self) -> Option<&Detection> {
         self.detection.as_ref()
     }
 
-    /// The records: looked for once.
+    /// Returns the index of records, built on first use.
     ///
     /// # Errors
-    /// If the file cannot be read. Damage is not an error here: [`RecordIndex::damage`].
+    /// Returns an error if the file cannot be read. Damage is not an error here: see [`RecordIndex::damage`].
     pub fn index(&self) -> Result<&RecordIndex, Error> {
         if let Some(index) = self.index.get() {
             return Ok(index);
         }
-        // Other threads wait here, then find the finished index.
+        // Other threads wait here, then use the finished index.
         let mut walk = self.walked();
         if let Some(index) = self.index.get() {
             return Ok(index);
@@ -247,17 +246,17 @@ impl RecordFile {
     pub(crate) fn walker(&self, markers: RecordMarkers) -> RecordWalker {
         let bytes = self.bytes();
         let mut limits = self.options.limits.clone();
-        // Reading on is faster for a device than reading again.
+        // For a device, reading the gaps is faster than separate reads.
         if !self.storage.is_resident(0..bytes) {
             limits.near_bytes = limits.near_bytes.max(NEAR_ON_DEVICE);
         }
         RecordWalker::new(markers, bytes, limits, self.options.recover)
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     ///
     /// # Errors
-    /// The damage, where the records end before the file does: how many there are is then not known.
+    /// Returns the damage if the records end before the file does: their number is unknown then.
     pub fn len(&self) -> Result<u64, Error> {
         let index = self.index()?;
         match index.damage() {
@@ -284,7 +283,7 @@ impl RecordFile {
     }
 }
 
-/// Finds out the markers.
+/// Detects the markers.
 fn detect(storage: &dyn Storage, options: &RecordOptions) -> Result<Detection, Error> {
     let mut detector = MarkerDetector::new(options.marker_bytes, options.order, storage.bytes());
     let mut buffer = Vec::new();

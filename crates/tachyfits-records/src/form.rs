@@ -1,4 +1,4 @@
-//! The items of a record in a short notation, and the position of each.
+//! Notation of the items of a record, and their positions.
 //!
 //! Items are separated by commas. An item is a count (1 by default; `*` once to fill the record)
 //! and a type: `i1 i2 i4 i8 i16` integers, `f2 f4 f8 f16` reals (`r` is the same), `c8 c16 c32`
@@ -6,15 +6,15 @@
 //! bytes to skip. Sizes are in bytes, as in `real(8)`; only those of complex cover both parts, as
 //! in NumPy.
 //!
-//! Items in parentheses are a group, which has a count as an item has: `1000(3f8,i4)` is an array of 1000 derived types.
-//! Groups may lie in groups; `*` is not within one, but may be the count of one.
+//! Items in parentheses form a group, which has a count like an item: `1000(3f8,i4)` is an array of 1000 derived types.
+//! Groups may be nested; `*` is not permitted inside a group, but may be its count.
 
 use crate::error::{Code, Error, Problem, quoted};
 
-/// The most items of a form as it is written. Each costs some bytes and a move.
+/// Maximum number of items written in a form. Each costs some bytes and a copy.
 const MOST_ITEMS: usize = 1 << 20;
 
-/// How deep groups may lie in each other.
+/// Maximum nesting depth of groups.
 const MOST_DEPTH: usize = 16;
 
 /// Type of an item.
@@ -32,12 +32,12 @@ pub enum ItemKind {
     Character,
     /// Bytes to skip.
     Skip,
-    /// Items that are there together.
+    /// Items in parentheses.
     Group,
 }
 
 impl ItemKind {
-    /// Its letter; that of a group is the parenthesis.
+    /// Letter of the type; for a group the parenthesis.
     #[must_use]
     pub const fn letter(self) -> char {
         match self {
@@ -52,24 +52,24 @@ impl ItemKind {
     }
 }
 
-/// An item at its place in a record, or in a group.
+/// An item with its position in a record, or in a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct RecordItem {
-    /// Its type.
+    /// Type of the item.
     pub kind: ItemKind,
-    /// Bytes of one element: of both parts of a complex number, of one text, of all items of a group.
+    /// Bytes of one element: both parts of a complex number, one text, all items of a group.
     pub size: u64,
-    /// How many elements.
+    /// Number of elements.
     pub count: u64,
-    /// Where it begins in the record, or in each group.
+    /// Offset in the record, or in each group.
     pub offset: u64,
-    /// The items of a group.
+    /// Items of a group.
     pub parts: Vec<RecordItem>,
 }
 
 impl RecordItem {
-    /// Bytes of the numbers that change with the byte order: 1 for text, and for groups.
+    /// Bytes of the numbers to swap: 1 for text, and for groups.
     #[must_use]
     pub const fn number_bytes(&self) -> u64 {
         match self.kind {
@@ -79,7 +79,7 @@ impl RecordItem {
         }
     }
 
-    /// Bytes of all of it.
+    /// Bytes of all elements.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.size * self.count
@@ -99,18 +99,18 @@ impl RecordItem {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordForm {
     text: String,
-    /// The items of a record in which the one that fills it is there 0 times.
+    /// Items of a record in which the filling item has a count of 0.
     items: Vec<RecordItem>,
-    /// Which one that is.
+    /// Index of the filling item.
     filling: Option<usize>,
     least_bytes: u64,
 }
 
 impl RecordForm {
-    /// Reads the notation.
+    /// Parses the notation.
     ///
     /// # Errors
-    /// If it is not a form.
+    /// Returns an error if the text is not a form.
     pub fn parse(text: &str) -> Result<RecordForm, Problem> {
         let mut parser = Parser { text, at: 0, items: 0, filling: None };
         let (items, least_bytes) = parser.items(0)?;
@@ -123,10 +123,10 @@ impl RecordForm {
         }
     }
 
-    /// The items and their positions in a record of `record_bytes` bytes.
+    /// Returns the items and their positions in a record of `record_bytes` bytes.
     ///
     /// # Errors
-    /// If the items do not fill such a record.
+    /// Returns an error if the items do not fill such a record exactly.
     pub fn items(&self, record_bytes: u64) -> Result<Vec<RecordItem>, Problem> {
         let Some(rest) = record_bytes.checked_sub(self.least_bytes) else {
             return Err(self.misfit(record_bytes));
@@ -143,13 +143,13 @@ impl RecordForm {
         Ok(items)
     }
 
-    /// Whether there is an item that fills the record.
+    /// Whether one item fills the record.
     #[must_use]
     pub fn fills(&self) -> bool {
         self.filling.is_some()
     }
 
-    /// Bytes of a record of this form, without those of the item that fills it.
+    /// Bytes of a record of this form, without the filling item.
     #[must_use]
     pub fn least_bytes(&self) -> u64 {
         self.least_bytes
@@ -167,19 +167,19 @@ fn problem(expected: impl Into<String>, found: impl Into<String>) -> Problem {
     Problem::new(Code::Form, expected, found)
 }
 
-/// The items of a record of `record_bytes` bytes, by its form.
+/// Returns the items of a record of `record_bytes` bytes, by its form.
 ///
 /// # Errors
-/// If the form cannot be understood or does not fit.
+/// Returns an error if the form is invalid or does not match the length.
 pub fn record_items(form: &str, record_bytes: u64) -> Result<Vec<RecordItem>, Error> {
     let items = RecordForm::parse(form).and_then(|form| form.items(record_bytes));
     items.map_err(of_form)
 }
 
-/// The bytes that a record of a form has at least: those of all items but the one that fills it.
+/// Returns the minimum bytes of a record of a form: those of all items except the filling one.
 ///
 /// # Errors
-/// If the form cannot be understood.
+/// Returns an error if the form is invalid.
 pub fn record_least_bytes(form: &str) -> Result<u64, Error> {
     RecordForm::parse(form).map(|form| form.least_bytes()).map_err(of_form)
 }
@@ -196,7 +196,8 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// Items separated by commas, up to the end or to a parenthesis that closes a group, and their bytes.
+    /// Parses items separated by commas, up to the end or to the closing parenthesis of a group, and counts their
+    /// bytes.
     fn items(&mut self, depth: usize) -> Result<(Vec<RecordItem>, u64), Problem> {
         let mut items: Vec<RecordItem> = Vec::new();
         let mut offset = 0;
@@ -220,7 +221,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// An item or a group: how often it is there, and what it is.
+    /// Parses an item or a group with its count.
     fn item(&mut self, depth: usize) -> Result<(Option<u64>, RecordItem), Problem> {
         self.items += 1;
         if self.items > MOST_ITEMS {
@@ -255,7 +256,7 @@ impl<'a> Parser<'a> {
         if size == 0 {
             return Err(self.problem("a group of some bytes", open, self.at - open));
         }
-        // Blanks after it have no meaning.
+        // Blanks after it are ignored.
         self.at += self.rest().len() - self.rest().trim_start().len();
         if !self.rest().is_empty() && !self.rest().starts_with([',', ')']) {
             return Err(self.problem("a comma after a group", self.at, 1));
@@ -267,7 +268,7 @@ impl<'a> Parser<'a> {
         &self.text[self.at..]
     }
 
-    /// The error about some bytes of the text.
+    /// Returns the error about `bytes` bytes of the text at `at`.
     fn problem(&self, expected: impl Into<String>, at: usize, bytes: usize) -> Problem {
         let (before, rest) = self.text.split_at(at);
         let what: String =
@@ -278,7 +279,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// How often an item is there; no number where it fills the record.
+/// Parses the count of an item; `Some(None)` for `*`, which fills the record.
 fn parse_count(text: &str) -> Option<Option<u64>> {
     match text {
         "" => Some(Some(1)),
@@ -287,7 +288,7 @@ fn parse_count(text: &str) -> Option<Option<u64>> {
     }
 }
 
-/// The count, kind and size of an item that is not a group.
+/// Parses count, type and size of an item that is not a group.
 fn parse_item(text: &str) -> Option<(Option<u64>, ItemKind, u64)> {
     let at = text.find(|c: char| c.is_ascii_alphabetic())?;
     let (count, typed) = text.split_at(at);
@@ -306,7 +307,7 @@ fn parse_item(text: &str) -> Option<(Option<u64>, ItemKind, u64)> {
     sizes.contains(&size).then_some((count, kind, size))
 }
 
-/// Digits as a number.
+/// Parses digits as a number.
 fn number(digits: &str) -> Option<u64> {
     let all = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     if all { digits.parse().ok() } else { None }

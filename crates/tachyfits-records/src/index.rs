@@ -1,4 +1,4 @@
-//! Where the records of a file are: runs of records of one length.
+//! Positions of the records of a file, as runs of records of equal length.
 
 use std::ops::Range;
 
@@ -6,31 +6,31 @@ use tachyfits_memory::{self as memory, NoMemory};
 
 use crate::error::{Code, Problem};
 
-/// Bytes from one record to the next that are read sooner than the next one is read by itself.
+/// Maximum gap between records that is read along rather than skipped by a separate read.
 const NEAR_BYTES: u64 = 4 << 10;
 /// Purpose of the memory, for errors.
 pub(crate) const RUNS: &str = "runs of records of equal length";
 
-/// Records of one length that follow each other at equal distances, or one record of several subrecords.
+/// Records of equal length at equal distances, or one record of several subrecords.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordRun {
-    /// The number of the first one, from 0.
+    /// Number of the first record, from 0.
     pub first: u64,
-    /// How many there are.
+    /// Number of records.
     pub count: u64,
-    /// Where the bytes of the first one begin, after its marker.
+    /// Offset of the first record's bytes, after its marker.
     pub offset: u64,
-    /// Bytes of a record, markers not counted.
+    /// Bytes of a record, without markers.
     pub bytes: u64,
-    /// From one record to the next.
+    /// Distance from one record to the next.
     pub stride: u64,
-    /// The bytes of a record that is cut into subrecords; empty where it is not.
+    /// Byte ranges of a record that consists of subrecords; otherwise empty.
     pub pieces: Box<[Range<u64>]>,
 }
 
 impl RecordRun {
-    /// The byte ranges of a record, by its number within the run.
+    /// Returns the byte ranges of a record, by its number within the run.
     pub fn payload(&self, within: u64) -> impl Iterator<Item = Range<u64>> + '_ {
         let start = self.offset + within * self.stride;
         let whole = self.pieces.is_empty().then_some(start..start + self.bytes);
@@ -49,8 +49,8 @@ pub struct RecordIndex {
 }
 
 impl RecordIndex {
-    /// Records of one length without markers: direct access. Bytes at the end that are fewer than a record are damage; with
-    /// `recover` they are skipped.
+    /// Creates the index of direct access: records of equal length without markers. A partial record at the end is
+    /// damage; with `recover` it is skipped.
     ///
     /// ```
     /// let index = tachyfits_records::RecordIndex::direct(10, 35, false);
@@ -77,37 +77,37 @@ impl RecordIndex {
         index
     }
 
-    /// A file of stream access: one record, if it has bytes.
+    /// Creates the index of stream access: one record, unless the file is empty.
     #[must_use]
     pub fn stream(file_bytes: u64) -> RecordIndex {
         RecordIndex::direct(file_bytes, file_bytes, false)
     }
 
-    /// How many whole records there are.
+    /// Number of whole records.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.records
     }
 
-    /// Whether there is none.
+    /// Whether there are no records.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.records == 0
     }
 
-    /// The records, as runs in the order of the file.
+    /// Records as runs, in the order of the file.
     #[must_use]
     pub fn runs(&self) -> &[RecordRun] {
         &self.runs
     }
 
-    /// Where the last whole record ends, its marker included.
+    /// End of the last whole record, its marker included.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// Why the records end before the file does.
+    /// Reason why the records end before the file does.
     #[must_use]
     pub fn damage(&self) -> Option<&Problem> {
         self.damage.as_ref()
@@ -119,7 +119,8 @@ impl RecordIndex {
         &self.skipped
     }
 
-    /// The place in [`RecordIndex::runs`] of the run that a record is in, and its number within that run.
+    /// Returns the index in [`RecordIndex::runs`] of the run that contains a record, and the record's number within
+    /// that run.
     #[must_use]
     pub fn find(&self, record: u64) -> Option<(usize, u64)> {
         if record >= self.records {
@@ -135,15 +136,15 @@ impl RecordIndex {
         self.find(record).map(|(place, _)| self.runs[place].bytes)
     }
 
-    /// The byte ranges of a record; none where there is no such record.
+    /// Returns the byte ranges of a record; empty if there is no such record.
     #[must_use]
     pub fn payload(&self, record: u64) -> Vec<Range<u64>> {
         let found = self.find(record);
         found.map_or(Vec::new(), |(place, within)| self.runs[place].payload(within).collect())
     }
 
-    /// The index of every `step`th record from `first` on, at most `count`. Damage and the end of
-    /// the records stay with this index.
+    /// Returns the index of every `step`th record from `first`, at most `count` records. Damage and the end of the
+    /// records remain with this index.
     ///
     /// ```
     /// let index = tachyfits_records::RecordIndex::direct(10, 90, false);
@@ -154,14 +155,14 @@ impl RecordIndex {
     /// ```
     ///
     /// # Errors
-    /// If there is too little memory.
+    /// Returns an error if there is too little memory.
     pub fn every(&self, first: u64, step: u64, count: u64) -> Result<RecordIndex, NoMemory> {
         let step = step.max(1);
         let mut chosen = RecordIndex::default();
         let mut next = first;
         let Some((place, _)) = self.find(first) else { return Ok(chosen) };
         for run in &self.runs[place..] {
-            // Fewer, if records of this run are skipped, or enough were chosen.
+            // Fewer if records of this run are skipped, or `count` is reached.
             let behind = (run.first + run.count).saturating_sub(next).div_ceil(step);
             let taken = behind.min(count - chosen.records);
             if taken > 0 {
@@ -177,8 +178,8 @@ impl RecordIndex {
         Ok(chosen)
     }
 
-    /// Adds records of a run, the first of them beginning at `offset`: to those before, where that is as far as one is from
-    /// the next, and near.
+    /// Adds records of a run, the first at `offset`: as part of the preceding run, if they continue it at the same
+    /// stride and are close together.
     fn push_apart(
         &mut self,
         run: &RecordRun,
@@ -217,12 +218,12 @@ impl RecordIndex {
     /// Reserves memory for one more run.
     ///
     /// # Errors
-    /// If there is too little.
+    /// Returns an error if there is too little.
     pub(crate) fn reserve(&mut self) -> Result<(), NoMemory> {
         memory::reserve(&mut self.runs, 1, RUNS)
     }
 
-    /// Adds records of one length, the bytes of the first of which begin at `offset`.
+    /// Adds records of equal length, the first of which has its bytes at `offset`.
     pub(crate) fn push(&mut self, offset: u64, bytes: u64, stride: u64, count: u64) {
         if count == 0 {
             return;

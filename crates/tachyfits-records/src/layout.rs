@@ -1,8 +1,7 @@
-//! Layout of records of one length: fields, each a run of numbers, repeated for arrays of derived
-//! types, and the moves between records and items.
+//! Layout of records of equal length: fields, each a run of numbers, repeated for arrays of derived types, and the
+//! copies between records and items.
 //!
-//! A field that is there again and again is one field. So what a record of 10^5 derived types costs to describe and to move
-//! is that of one of them.
+//! A repeated field is a single field. So a record of 10^5 derived types is described and copied at the cost of one.
 
 use std::ops::Range;
 
@@ -10,36 +9,36 @@ use tachyfits_kernels::{Fields, Tier, Transfer};
 
 use crate::error::{Code, Error};
 
-/// Bytes that a thread takes at a time: half of a second-level cache, with where they come from.
+/// Bytes per task of a thread: half of a second-level cache, their source included.
 pub(crate) const BLOCK_BYTES: u64 = 256 << 10;
 
-/// Records of several fields of more bytes are read, converted and written field by field.
+/// Records of several fields above this size are read, converted and written field by field.
 pub(crate) const LONG_RECORD: u64 = 1 << 20;
 
-/// So are derived types of more.
+/// Derived types above this size are handled field by field as well.
 const LONG_TYPE: u64 = 256 << 10;
 
-/// A part of each record, and where it goes.
+/// A part of each record, and its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordField {
-    /// Where it begins in the record.
+    /// Offset in the record.
     pub offset: u64,
-    /// Bytes of a number: 1, 2, 4, 8 or 16. The parts of a complex number are numbers of their own.
+    /// Bytes per number: 1, 2, 4, 8 or 16. The parts of a complex number count as separate numbers.
     pub size: u64,
-    /// How many numbers.
+    /// Number of contiguous numbers.
     pub elements: u64,
-    /// Where it begins in the item that the record becomes.
+    /// Offset in the item.
     pub to: u64,
-    /// How often it is there.
+    /// Number of repetitions.
     pub repeats: u64,
-    /// Bytes from one to the next in the record; of no meaning where it is there once.
+    /// Bytes from one repetition to the next in the record; ignored without repetition.
     pub step: u64,
-    /// Bytes from one to the next in the item.
+    /// Bytes from one repetition to the next in the item.
     pub to_step: u64,
 }
 
-/// Where a field lies in some bytes: the first one, how far the next one of the same record is, and how far that of the next
-/// record.
+/// Position of a field in a buffer: offset of the first repetition, distance to the next repetition in the same record,
+/// and distance to the next record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldPlace {
     pub(crate) offset: u64,
@@ -47,7 +46,7 @@ pub(crate) struct FieldPlace {
     pub(crate) stride: u64,
 }
 
-/// How often something is there, and bytes from one to the next where it is and where it goes.
+/// A repetition: its count, and the strides in source and destination.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Steps {
     pub(crate) count: u64,
@@ -55,7 +54,7 @@ pub(crate) struct Steps {
     pub(crate) to: u64,
 }
 
-/// Contiguous numbers: bytes of each, their count, and whether their bytes are swapped.
+/// Contiguous numbers: bytes of each, their count, and whether to swap bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NumberRun {
     pub(crate) size: u64,
@@ -64,7 +63,7 @@ pub(crate) struct NumberRun {
 }
 
 impl NumberRun {
-    /// Moves them, as often as they are there, in any number of steps within steps: the kernel goes the way of the most.
+    /// Copies the numbers for all nested repetitions: the kernel loops over the longest one.
     pub(crate) fn run(
         self,
         steps: &[Steps],
@@ -105,7 +104,7 @@ impl NumberRun {
 }
 
 impl RecordField {
-    /// Numbers that are there once in a record.
+    /// Creates a field that occurs once in a record.
     pub fn once(offset: u64, size: u64, elements: u64, to: u64) -> RecordField {
         RecordField { offset, size, elements, to, repeats: 1, step: 0, to_step: 0 }
     }
@@ -115,37 +114,37 @@ impl RecordField {
         self.size * self.elements
     }
 
-    /// Bytes from the first number to the end of the last, steps being those of the record.
+    /// Bytes from the first number to the end of the last in the record.
     fn span(&self) -> u64 {
         self.repeats.saturating_sub(1) * self.step + self.run_bytes()
     }
 
-    /// The same in the item.
+    /// Bytes from the first number to the end of the last in the item.
     fn item_span(&self) -> u64 {
         self.repeats.saturating_sub(1) * self.to_step + self.run_bytes()
     }
 
-    /// Position of the first contiguous numbers in the item.
+    /// Range of the first contiguous numbers in the item.
     fn first_to(&self) -> Range<u64> {
         self.to..self.to + self.run_bytes()
     }
 
-    /// The field that items are made of that have nothing else.
+    /// Returns the field for items that contain nothing else.
     pub(crate) fn alone(self) -> RecordField {
         RecordField { to: 0, to_step: self.run_bytes(), ..self }
     }
 
-    /// Its place in records that lie so far apart, the first one of which begins at `begin`.
+    /// Position of the field in records `stride` bytes apart, the first of which begins at `begin`.
     pub(crate) fn in_records(&self, begin: u64, stride: u64) -> FieldPlace {
         FieldPlace { offset: begin + self.offset, step: self.step, stride }
     }
 
-    /// Its place in items.
+    /// Position of the field in items.
     pub(crate) fn in_items(&self, stride: u64) -> FieldPlace {
         FieldPlace { offset: self.to, step: self.to_step, stride }
     }
 
-    /// Moves the fields of `records` records.
+    /// Copies the field of `count` records.
     pub(crate) fn run(
         &self,
         count: u64,
@@ -162,7 +161,7 @@ impl RecordField {
         numbers.run(&steps, (from, from_place.offset), (to, to_place.offset), tier);
     }
 
-    /// Whether it lies within the record and the item, one not over the next.
+    /// Whether the field fits in record and item, and its repetitions do not overlap.
     fn fits(&self, record_bytes: u64, item_bytes: u64) -> bool {
         let within = |offset: u64, step: u64, all: u64| {
             let bytes = self.size.checked_mul(self.elements)?;
@@ -176,26 +175,25 @@ impl RecordField {
     }
 }
 
-/// Layout of records of one length, and of the items that they become, such as rows of a structured
-/// array.
+/// Layout of records of equal length, and of the items made from them, such as rows of a structured array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordLayout {
     /// Bytes of a record.
     pub record_bytes: u64,
     /// Bytes of an item.
     pub item_bytes: u64,
-    /// The fields; bytes of the item that are of none are left as they are.
+    /// The fields; bytes of the item outside of fields are left unchanged.
     pub fields: Vec<RecordField>,
 }
 
 impl RecordLayout {
-    /// Records of numbers of one size, and items that are the same numbers.
+    /// Creates the layout of numbers of one size, with items that contain the same numbers.
     pub fn plain(record_bytes: u64, size: u64) -> RecordLayout {
         let field = RecordField::once(0, size, record_bytes / size.max(1), 0);
         RecordLayout { record_bytes, item_bytes: record_bytes, fields: vec![field] }
     }
 
-    /// Whether an item is the record with its numbers in another byte order, and of which size they are then.
+    /// Returns the size of the numbers if an item is the record, except for the byte order.
     pub(crate) fn is_plain(&self) -> Option<u64> {
         match self.fields.as_slice() {
             [field]
@@ -209,7 +207,7 @@ impl RecordLayout {
         }
     }
 
-    /// Checks that fields lie within record and item.
+    /// Checks that fields fit in record and item.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let (record_bytes, item_bytes) = (self.record_bytes, self.item_bytes);
         match self.fields.iter().find(|field| !field.fits(record_bytes, item_bytes)) {
@@ -223,7 +221,7 @@ impl RecordLayout {
         }
     }
 
-    /// The fields in the order of the record, those of the same derived types together.
+    /// Returns the fields in the order of the record; fields of the same derived types are grouped.
     pub(crate) fn groups(&self) -> Vec<FieldGroup> {
         let mut fields: Vec<_> = self.fields.iter().filter(|field| field.elements > 0).collect();
         fields.retain(|field| field.repeats > 0);
@@ -239,11 +237,11 @@ impl RecordLayout {
     }
 }
 
-/// Fields that are there equally often, in steps of the same bytes: those of the derived types of an array. At least one.
+/// Fields with the same repetitions: the members of an array of derived types. At least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FieldGroup {
     fields: Vec<RecordField>,
-    /// Where those of the first derived type are in the item.
+    /// Range of the first derived type's fields in the item.
     first_to: Range<u64>,
 }
 
@@ -252,7 +250,7 @@ impl FieldGroup {
         FieldGroup { fields: vec![field], first_to: field.first_to() }
     }
 
-    /// Whether a field that does not begin before these lies in the same steps.
+    /// Whether a field, which does not begin before these, has the same repetitions and belongs to the group.
     fn takes(&self, field: &RecordField) -> bool {
         let steps = |field: &RecordField| (field.repeats, field.step, field.to_step);
         let first = &self.fields[0];
@@ -278,7 +276,7 @@ impl FieldGroup {
         self.fields[0].repeats
     }
 
-    /// Bytes of a number, where these are numbers that are there once: a field and nothing else.
+    /// Bytes per number, if the group is a single field without repetition.
     pub(crate) fn number(&self) -> Option<u64> {
         (self.repeats() == 1).then_some(self.fields[0].size)
     }
@@ -288,32 +286,32 @@ impl FieldGroup {
         (self.fields[0].step, self.fields[0].to_step)
     }
 
-    /// Where they are in the record.
+    /// Range in the record.
     pub(crate) fn in_record(&self) -> Range<u64> {
         let end = self.fields.iter().map(|field| field.offset + field.span()).max().unwrap_or(0);
         self.fields[0].offset..end
     }
 
-    /// Where they are in the item.
+    /// Range in the item.
     pub(crate) fn in_item(&self) -> Range<u64> {
         let begin = self.fields.iter().map(|field| field.to).min().unwrap_or(0);
         begin..self.fields.iter().map(|field| field.to + field.item_span()).max().unwrap_or(0)
     }
 
-    /// Bytes of the record that some of the derived types reach over, from the first of their fields on.
+    /// Bytes in the record from the first field to the end of `count` derived types.
     pub(crate) fn bytes_of(&self, count: u64) -> u64 {
         let range = self.in_record();
         count.saturating_sub(1) * self.fields[0].step + (range.end - range.start)
             - (self.repeats() - 1) * self.fields[0].step
     }
 
-    /// Bytes of as many items as have about `bytes` bytes in record and item.
+    /// Bytes of the items that fit in about `bytes` bytes of record and item.
     pub(crate) fn items_of(&self, bytes: u64) -> u64 {
         let (step, to_step) = self.steps();
         (bytes / step.max(to_step)).max(1) * to_step
     }
 
-    /// The fields as those of records of one derived type each, and of such items.
+    /// Returns the fields of a record, and an item, of a single derived type.
     pub(crate) fn fields(&self) -> Vec<RecordField> {
         let (offset, to) = (self.in_record().start, self.in_item().start);
         let alone = |field: &RecordField| {
@@ -322,8 +320,8 @@ impl FieldGroup {
         self.fields.iter().map(alone).collect()
     }
 
-    /// Does something with the group or, if it is to be `apart` or its derived types are long, with each field of each of
-    /// them: one after the other, for there may be as many as the record has numbers.
+    /// Passes the whole group to `act`, or, if `apart` is true or the derived types are long, each field of each type
+    /// in turn: a list could be as long as the numbers of the record.
     pub(crate) fn each(
         &self,
         apart: bool,
@@ -353,9 +351,9 @@ mod tests {
 
     #[test]
     fn a_derived_type_of_very_many_fields_is_one_group() {
-        // Each field asked of all before it would be 5 * 10^11 looks.
+        // Comparing each field with all preceding ones would take 5 * 10^11 steps.
         let count = 1 << 20;
-        // The second half of the record is the first of the item.
+        // The second half of the record is the first half of the item.
         let to = |n: u64| 8 * if n < count / 2 { n + count / 2 } else { n - count / 2 };
         let fields = (0..count).map(|n| repeated(8 * n, to(n), 8 * count)).collect();
         let layout = RecordLayout { record_bytes: 1 << 63, item_bytes: 1 << 63, fields };

@@ -1,6 +1,6 @@
-//! Unformatted files of Fortran programs: records found once, then read at random, many of them as
-//! one array, straight from the file's byte order; reduced, written, appended and converted. Such a
-//! file does not store the types of the numbers, so its reader has to know them.
+//! Unformatted files of Fortran programs: records are indexed once, then read at random, many of
+//! them as one array, directly from the file's byte order; also reduced, written, appended and
+//! converted. Such a file does not store the types of the numbers, so its reader must know them.
 //!
 //! Sans I/O, from bytes that the caller supplies:
 //!
@@ -9,12 +9,12 @@
 //!   is written as several subrecords: the leading marker is negative if another one follows, the
 //!   trailing marker if one precedes. gfortran and ifort agree on this ("File format of unformatted
 //!   sequential files" in the manual of gfortran, "Record Types" in that of ifort).
-//! - [`MarkerDetector`] detects width and byte order from the bytes, and gives the evidence for
+//! - [`MarkerDetector`] detects width and byte order from the bytes, and returns the evidence for
 //!   each.
-//! - [`RecordWalker`] goes from marker to marker and gives a [`RecordIndex`]: a run for records of
-//!   one length that follow each other, so that 10^8 of them cost what one does. Records of direct
-//!   access (one length, no markers) are such a run as well.
-//! - [`RecordForm`]: what a record is made of, in a short notation: `i4,3f8,a16`.
+//! - [`RecordWalker`] walks from marker to marker and builds a [`RecordIndex`]: consecutive records
+//!   of equal length form one run, so 10^8 of them cost as much as one. Records of direct access
+//!   (one length, no markers) form one run as well.
+//! - [`RecordForm`]: the items of a record in a short notation: `i4,3f8,a16`.
 //!
 //! On storages of `tachyfits-io`:
 //!

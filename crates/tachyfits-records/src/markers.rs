@@ -1,29 +1,29 @@
-//! The markers around a record: their width and byte order, and how a long record is cut.
+//! The markers around a record: width, byte order, and the division of a long record into subrecords.
 
 use std::fmt;
 
-/// The most bytes of a subrecord that markers of 4 bytes have (2^31 - 9): what gfortran and ifort take.
+/// Maximum bytes of a subrecord with 4-byte markers (2^31 - 9), as in gfortran and ifort.
 const LONGEST_OF_FOUR: u64 = 2_147_483_639;
 
-/// The same for markers of 8 bytes: no file is longer.
+/// Maximum for 8-byte markers: no file is longer.
 const LONGEST_OF_EIGHT: u64 = (1 << 62) - 16;
 
-/// The order of the bytes of a number in a file.
+/// Byte order of the numbers in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FileOrder {
-    /// The most significant byte first.
+    /// Most significant byte first.
     Big,
-    /// The least significant byte first.
+    /// Least significant byte first.
     Little,
 }
 
 impl FileOrder {
-    /// The machine's own.
+    /// Byte order of the machine.
     pub const NATIVE: FileOrder =
         if cfg!(target_endian = "big") { FileOrder::Big } else { FileOrder::Little };
 
-    /// Its name: `big` or `little`.
+    /// Name of the order: `big` or `little`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -40,20 +40,20 @@ pub struct RecordMarkers {
     order: FileOrder,
 }
 
-/// A part of a record, and the markers around it.
+/// A part of a record, with its markers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Subrecord {
-    /// The leading marker: negative where another subrecord follows.
+    /// Leading marker: negative if another subrecord follows.
     pub leading: i64,
-    /// The trailing marker: negative where another one went before.
+    /// Trailing marker: negative if another subrecord precedes.
     pub trailing: i64,
-    /// Bytes between them.
+    /// Bytes between the markers.
     pub bytes: u64,
 }
 
 impl RecordMarkers {
-    /// Markers of 4 or 8 bytes; `None` for any other number.
+    /// Creates markers of 4 or 8 bytes; `None` for any other number.
     ///
     /// ```
     /// use tachyfits_records::{FileOrder, RecordMarkers};
@@ -78,22 +78,22 @@ impl RecordMarkers {
         RecordMarkers { wide: true, order: FileOrder::Big },
     ];
 
-    /// Bytes of a marker: 4 or 8.
+    /// Bytes per marker: 4 or 8.
     #[must_use]
     pub const fn bytes(self) -> usize {
         if self.wide { 8 } else { 4 }
     }
 
-    /// The order of their bytes.
+    /// Byte order of the markers.
     #[must_use]
     pub const fn order(self) -> FileOrder {
         self.order
     }
 
-    /// The number that the first bytes are.
+    /// Decodes the marker at the start of `bytes`.
     ///
     /// # Panics
-    /// If there are fewer bytes than a marker has.
+    /// Panics if there are fewer bytes than a marker has.
     #[must_use]
     pub fn read(self, bytes: &[u8]) -> i64 {
         let four = |bytes: &[u8]| bytes[..4].try_into().expect("four bytes");
@@ -106,9 +106,9 @@ impl RecordMarkers {
         }
     }
 
-    /// The bytes of a record that a negative marker means without a sign; `None` for any other marker.
+    /// Returns the record length of a negative marker taken as unsigned; `None` for any other marker.
     ///
-    /// C programs and SciPy write markers of 4 bytes without a sign, and no subrecords.
+    /// C programs and SciPy write unsigned 4-byte markers, and no subrecords.
     ///
     /// ```
     /// use tachyfits_records::{FileOrder, RecordMarkers};
@@ -121,11 +121,11 @@ impl RecordMarkers {
         if self.wide || marker >= 0 { None } else { Some((marker as u32) as u64) }
     }
 
-    /// A marker as stored, in the first [`RecordMarkers::bytes`] of eight bytes.
+    /// Encodes a marker in the first [`RecordMarkers::bytes`] of eight bytes.
     #[must_use]
     pub fn write(self, marker: i64) -> [u8; 8] {
         let mut out = [0; 8];
-        // A subrecord is never longer than its marker can say.
+        // A subrecord is never longer than the maximum of its marker.
         match (self.wide, self.order) {
             (false, FileOrder::Big) => out[..4].copy_from_slice(&(marker as i32).to_be_bytes()),
             (false, FileOrder::Little) => out[..4].copy_from_slice(&(marker as i32).to_le_bytes()),
@@ -135,13 +135,13 @@ impl RecordMarkers {
         out
     }
 
-    /// The most bytes of a subrecord.
+    /// Maximum bytes of a subrecord.
     #[must_use]
     pub const fn longest(self) -> u64 {
         if self.wide { LONGEST_OF_EIGHT } else { LONGEST_OF_FOUR }
     }
 
-    /// How many whole records of `bytes` bytes each, markers on both sides, `block` begins with.
+    /// Counts the whole records of `bytes` bytes each, with both markers, at the start of `block`.
     ///
     /// ```
     /// use tachyfits_records::{FileOrder, RecordMarkers};
@@ -155,7 +155,7 @@ impl RecordMarkers {
         let Ok(step) = usize::try_from(bytes.saturating_add(2 * width as u64)) else { return 0 };
         let marker = self.write(bytes as i64);
         let records = block.chunks_exact(step);
-        // The compiler makes better code of a comparison of known width.
+        // A comparison of known width compiles to better code.
         let count = match marker {
             [a, b, c, d, ..] if width == 4 => {
                 let marker = [a, b, c, d];
@@ -174,7 +174,7 @@ impl RecordMarkers {
         count as u64
     }
 
-    /// The subrecords of a record of `bytes` bytes, none of more than `longest` bytes.
+    /// Divides a record of `bytes` bytes into subrecords of at most `longest` bytes.
     ///
     /// ```
     /// use tachyfits_records::{FileOrder, RecordMarkers};
@@ -192,7 +192,7 @@ impl RecordMarkers {
         })
     }
 
-    /// Bytes that a record takes in the file, its markers included.
+    /// Bytes of a record in the file, its markers included.
     #[must_use]
     pub fn stored_bytes(self, bytes: u64) -> u64 {
         let parts = bytes.div_ceil(self.longest()).max(1);

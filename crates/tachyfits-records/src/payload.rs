@@ -1,7 +1,7 @@
-//! The bytes of records, one after the other: where each of them is in the file, and reading them.
+//! Concatenated bytes of records: their positions in the file, and reading them.
 //!
-//! Short records are read together, markers and all, into a block that stays in the cache, and picked from there; long
-//! ones directly to their destination. Either way the bytes of numbers are swapped on the way.
+//! Short records are read together, markers included, into a block that stays in the cache, and copied from there; long
+//! records are read directly to their destination. Bytes of numbers are swapped while they are copied.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -13,39 +13,39 @@ use tachyfits_memory::{self as memory, NoMemory};
 use crate::index::{RecordIndex, RecordRun};
 use crate::layout::{BLOCK_BYTES, RecordField};
 
-/// Records that take fewer bytes than this are read together.
+/// Records below this size are read together.
 const SHORT_RECORD: u64 = 16 << 10;
 
-/// Bytes of a page, and how much further in their page than in the file bytes may lie that the kernel is slow to copy there.
+/// Page size, and the range of offset differences within a page at which the kernel copies slowly.
 const PAGE_BYTES: u64 = 4096;
 const SLOW_SHIFT: u64 = 32;
 
 thread_local! {
-    /// The block of this thread.
+    /// Block of this thread.
     static BLOCK: RefCell<PlacedBuffer> = RefCell::new(PlacedBuffer::default());
 }
 
-/// The payload of some records.
+/// Payload of a range of records.
 #[derive(Debug)]
 pub(crate) struct Payload<'a> {
     storage: &'a dyn Storage,
     runs: &'a [RecordRun],
-    /// Where the payload of each run begins, and where that of the last one ends.
+    /// Position in the payload at which each run begins, followed by the end of the last run.
     starts: Vec<u64>,
-    /// The first record's number within the first run, and how many of the last run count.
+    /// Number of the first record within the first run, and number of records used of the last run.
     skipped: u64,
 }
 
 /// Records of a run that are read together.
 pub(crate) struct Together<'a> {
     pub(crate) run: &'a RecordRun,
-    /// The first, within the run.
+    /// First record, by its number within the run.
     pub(crate) first: u64,
     pub(crate) count: u64,
 }
 
 impl<'a> Payload<'a> {
-    /// The payload of existing records.
+    /// Creates the payload of existing records.
     pub(crate) fn new(
         storage: &'a dyn Storage,
         index: &'a RecordIndex,
@@ -76,7 +76,7 @@ impl<'a> Payload<'a> {
         self.storage
     }
 
-    /// The place of a byte of the payload in the file.
+    /// Offset in the file of a payload byte.
     pub(crate) fn place(&self, position: u64) -> u64 {
         let Some((run, within)) = self.find(position) else { return 0 };
         let (record, offset) = (within / run.bytes, within % run.bytes);
@@ -90,18 +90,18 @@ impl<'a> Payload<'a> {
         run.offset
     }
 
-    /// The run that has a byte of the payload, and the byte's place in the payload of that whole run.
+    /// Finds the run of a payload byte, and the byte's position in the payload of the whole run.
     fn find(&self, position: u64) -> Option<(&'a RecordRun, u64)> {
-        // Runs without bytes begin where the next one does: the last one that begins here counts.
+        // Runs without bytes begin where the next run does: the last run that begins here is used.
         let at = self.starts.partition_point(|&start| start <= position).checked_sub(1)?;
         let run = self.runs.get(at)?;
         let skipped = if at == 0 { self.skipped * run.bytes } else { 0 };
         Some((run, position - self.starts[at] + skipped))
     }
 
-    /// Bytes of the payload; those of numbers of `swap` bytes are swapped, if that is more than 1.
+    /// Reads bytes of the payload; if `swap` is more than 1, they are numbers of `swap` bytes, which are swapped.
     ///
-    /// Position and length are whole numbers of such numbers, and so is each record.
+    /// Position, length and each record contain whole numbers of that size.
     pub(crate) fn read(
         &self,
         position: u64,
@@ -144,7 +144,7 @@ impl<'a> Payload<'a> {
         Ok(())
     }
 
-    /// Bytes of one record as they are.
+    /// Reads unchanged bytes of one record.
     fn read_record(
         &self,
         run: &RecordRun,
@@ -170,7 +170,7 @@ impl<'a> Payload<'a> {
         Ok(())
     }
 
-    /// Bytes of short records: from one block of the file.
+    /// Reads bytes of short records, from one block of the file.
     fn pick(
         &self,
         run: &RecordRun,
@@ -185,7 +185,7 @@ impl<'a> Payload<'a> {
         })
     }
 
-    /// Records of equal length, whole, into items: each field swapped or not, and put to its place.
+    /// Reads whole records of equal length into items: copies each field to its place, swapped if requested.
     pub(crate) fn read_items(
         &self,
         together: &Together<'_>,
@@ -215,7 +215,7 @@ impl<'a> Payload<'a> {
         with_block(self.storage, start..end, |block| move_all(block, run.stride))
     }
 
-    /// The whole records from one on, `within` the payload, that are read together: no more than `most`.
+    /// Returns the whole records, from position `within` the payload, that are read together: at most `most`.
     pub(crate) fn together(&self, position: u64, most: u64) -> Option<Together<'a>> {
         let (run, within) = self.find(position)?;
         let at = self.starts.partition_point(|&start| start <= position);
@@ -231,13 +231,13 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// Where bytes of the payload of a run are in the file, and the markers between them.
+/// Range in the file of payload bytes of a run, including the markers between them.
 fn file_range(run: &RecordRun, within: u64, count: usize) -> Range<u64> {
     let place = |at: u64| run.offset + at / run.bytes * run.stride + at % run.bytes;
     place(within)..place(within + count as u64 - 1) + 1
 }
 
-/// The transfers that make the payload of a run contiguous, from its range of the file.
+/// Passes each transfer that makes the payload of a run contiguous, from its range of the file.
 fn each_transfer(
     run: &RecordRun,
     within: u64,
@@ -250,7 +250,7 @@ fn each_transfer(
     let first = within / run.bytes * run.stride + offset;
     while done < count {
         let rest = (count - done) as u64;
-        // The rest of a record, whole records, and the wanted part of the last.
+        // The rest of a record, whole records, and the first part of the last record.
         let (bytes, records) = match (offset, rest / run.bytes) {
             (0, 0) => (rest, 1),
             (0, whole) => (run.bytes, whole),
@@ -271,7 +271,7 @@ fn each_transfer(
     }
 }
 
-/// Bytes of a file, from this thread's block where the storage does not lend them.
+/// Passes bytes of a file, read into this thread's block unless the storage lends them.
 pub(crate) fn with_block<R>(
     storage: &dyn Storage,
     range: Range<u64>,
@@ -290,7 +290,7 @@ pub(crate) fn with_block<R>(
     })
 }
 
-/// Uses the block of this thread, taken from its place: a storage may itself read records while it is read.
+/// Passes the block of this thread, taken from its cell: a storage may read records while it is read.
 fn with_own_block<R>(work: impl FnOnce(&mut PlacedBuffer) -> R) -> R {
     let mut block = BLOCK.take();
     let result = work(&mut block);
@@ -303,9 +303,9 @@ fn read_exact(storage: &dyn Storage, offset: u64, out: &mut [u8]) -> Result<(), 
     read_numbers(storage, offset, out, 0, 1, Tier::SCALAR)
 }
 
-/// Reads bytes to their destination; by a block, where the kernel would be slow to put them there.
+/// Reads bytes to their destination, through a block if the kernel would copy slowly.
 ///
-/// The first `numbers` of them are numbers of `swap` bytes, which are swapped if that is more than 1.
+/// The first `numbers` bytes are numbers of `swap` bytes, which are swapped if that is more than 1.
 pub(crate) fn read_numbers(
     storage: &dyn Storage,
     offset: u64,
@@ -323,7 +323,7 @@ pub(crate) fn read_numbers(
     with_own_block(|block| {
         let (mut offset, mut numbers) = (offset, numbers);
         for out in out.chunks_mut(BLOCK_BYTES as usize) {
-            // Half a page from where they lie in the file, and so from where they are wanted.
+            // Half a page away from the file's offset within a page, and so from the destination's.
             let Some(room) = block.prepare(offset + PAGE_BYTES / 2, out.len()) else {
                 let bytes = out.len() as u64;
                 return Err(IoError::Memory { name: storage.name().to_owned(), bytes });
@@ -341,9 +341,9 @@ pub(crate) fn read_numbers(
     })
 }
 
-/// Whether the offset within a page is a little larger in memory than in the file: the processor
-/// then takes stores for the next loads (4K aliasing). A record after a marker of 4 bytes and a
-/// NumPy array, 16 bytes after a page start, are such a pair (`python -m bench --only 25`).
+/// Whether the offset within a page is slightly larger in memory than in the file: the processor then confuses stores
+/// with later loads (4K aliasing). A record after a 4-byte marker and a NumPy array, which begins 16 bytes after a page
+/// start, are in this relation (`python -m bench --only 25`).
 fn is_slow(offset: u64, out: &[u8]) -> bool {
     let shift = (out.as_ptr().addr() as u64).wrapping_sub(offset) % PAGE_BYTES;
     out.len() as u64 >= PAGE_BYTES && (1..SLOW_SHIFT).contains(&shift)
@@ -363,12 +363,12 @@ mod tests {
     const BLOCK: usize = BLOCK_BYTES as usize;
     const PAGE: usize = PAGE_BYTES as usize;
 
-    /// Bytes of which no neighbours, and none a page or a block apart, are alike throughout.
+    /// Creates bytes that differ between neighbours, and between places a page or a block apart.
     fn content(count: usize) -> Vec<u8> {
         (0..count as u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 21) as u8).collect()
     }
 
-    /// Memory that an array may begin anywhere in the first page of.
+    /// Memory for an array that begins anywhere in its first page.
     struct Pages(Vec<u8>, usize);
 
     impl Pages {
@@ -382,7 +382,7 @@ mod tests {
             &mut self.0[self.1 + offset..][..bytes]
         }
 
-        /// Whether nothing around an array has changed, which is put back as it was.
+        /// Whether the memory around an array is unchanged; resets the array.
         fn is_clean_around(&mut self, offset: usize, bytes: usize) -> bool {
             self.at(offset, bytes).fill(0xa5);
             self.0.iter().all(|&byte| byte == 0xa5)
@@ -405,7 +405,7 @@ mod tests {
                 }
             }
         }
-        // Both ways were gone. A file's bytes 4 and 3 before a page have had that many slow places before this one.
+        // Both paths were used. Offsets 4 and 3 bytes before a page have 28 and 29 slow destinations, the others 31.
         assert_eq!(slow, 5 * (31 + 31 + 31 + 28 + 29));
         let mut pages = Pages::new(2 * BLOCK + PAGE);
         for length in [2 * BLOCK - 1, 2 * BLOCK, 2 * BLOCK + 1] {
@@ -417,7 +417,7 @@ mod tests {
         }
     }
 
-    /// Reads bytes of another storage by the block of the thread, as a file object may that is made of records.
+    /// Reads bytes of another storage through the thread's block, like a file object that itself consists of records.
     #[derive(Debug)]
     struct Nested<'a>(MemoryStorage<'a>);
 
@@ -467,7 +467,7 @@ mod tests {
     #[test]
     fn records_are_the_same_wherever_they_go_in_a_page() {
         for markers in RecordMarkers::ALL {
-            // Too long to be read together, and one to three of them.
+            // Too long to be read together, one to three records each.
             for (bytes, count) in [(BLOCK + 8, 1), (BLOCK - 8, 2), (20 << 10, 3)] {
                 let payload = content(bytes * count);
                 let mut file = Vec::new();

@@ -1,4 +1,4 @@
-//! Reading records: many of one length as one array.
+//! Reading records: many records of equal length as one array.
 
 use std::ops::Range;
 
@@ -15,10 +15,10 @@ use crate::payload::Payload;
 use crate::views::{GroupView, ItemsView, PayloadView};
 
 impl RecordFile {
-    /// Checks that there are such records; damage before the last of them is an error.
+    /// Checks that the records exist; damage before the last of them is an error.
     ///
     /// # Errors
-    /// [`Code::Records`], or what the damage is.
+    /// [`Code::Records`], or the damage.
     pub fn check_records(&self, first: u64, count: u64) -> Result<Range<u64>, Error> {
         let index = self.index()?;
         let end = first.saturating_add(count);
@@ -36,10 +36,10 @@ impl RecordFile {
         Err(self.refused(Code::Records, expected, found))
     }
 
-    /// The length that records have in common; 0 where there are none.
+    /// Returns the common length of records; 0 if there are none.
     ///
     /// # Errors
-    /// [`Code::Type`] when lengths differ, and as [`RecordFile::check_records`].
+    /// [`Code::Type`] if lengths differ, and the errors of [`RecordFile::check_records`].
     pub fn common_bytes(&self, first: u64, count: u64) -> Result<u64, Error> {
         let records = self.check_records(first, count)?;
         let index = self.index()?;
@@ -58,11 +58,11 @@ impl RecordFile {
         Ok(bytes)
     }
 
-    /// Reads records of one length as items, one after the other, in the machine's byte order.
+    /// Reads records of equal length as consecutive items, in the machine's byte order.
     ///
     /// # Errors
-    /// [`Code::Records`] and [`Code::Type`] if there are no such records, [`Code::Array`] if `out` is not
-    /// the items of as many records.
+    /// [`Code::Records`] and [`Code::Type`] if records are missing or differ in length, [`Code::Array`] if `out` does
+    /// not match the number of items.
     pub fn read(
         &self,
         first: u64,
@@ -81,7 +81,7 @@ impl RecordFile {
         self.read_records(self.index()?, first..first + count, layout, out, options)
     }
 
-    /// As [`RecordFile::read`], of every `step`th record from the first on: those between may have other lengths.
+    /// Reads every `step`th record from the first, like [`RecordFile::read`]: skipped records may have other lengths.
     ///
     /// # Errors
     /// As [`RecordFile::read`].
@@ -107,7 +107,7 @@ impl RecordFile {
         self.read_records(&chosen, 0..count, layout, out, options)
     }
 
-    /// Reads records that an index has, and that have the length of the layout.
+    /// Reads records of an index, all of the layout's length.
     fn read_records(
         &self,
         index: &RecordIndex,
@@ -157,7 +157,7 @@ impl RecordFile {
         Ok(report)
     }
 
-    /// Reads fields of a long record, which begins there in the payload.
+    /// Reads fields of a long record, which begins at `begin` in the payload.
     fn read_group(
         &self,
         payload: &Payload<'_>,
@@ -177,13 +177,13 @@ impl RecordFile {
     }
 }
 
-/// Bytes of a block: whole records, where they are short, else whole numbers.
+/// Bytes per block: whole records if they are short, otherwise whole numbers.
 fn whole_blocks(record_bytes: u64, size: u64) -> u64 {
     let unit = if record_bytes <= BLOCK_BYTES { record_bytes } else { size };
     (BLOCK_BYTES / unit.max(1)).max(1) * unit
 }
 
-/// Fills memory with what a view gives.
+/// Fills memory from a view.
 pub(crate) fn fill(
     view: &dyn Storage,
     offset: u64,

@@ -1,8 +1,7 @@
-//! Reductions of the numbers of records, straight from the file's byte order: no array is made of them.
+//! Statistics of the numbers in records, computed directly from the file's byte order, without an array.
 //!
-//! Numbers of FITS types go to the kernels of images as stored. Others become float64 in the cache:
-//! reals of 2 and 16 bytes by their own decoding, complex numbers as pairs whose parts have
-//! separate statistics.
+//! Numbers of FITS types are passed to the image kernels as stored. Others are converted to float64 in the cache: reals
+//! of 2 and 16 bytes by decoders of this crate, complex numbers as pairs whose parts have separate statistics.
 
 use std::ops::Range;
 
@@ -21,7 +20,7 @@ use crate::markers::FileOrder;
 use crate::payload::Payload;
 use crate::views::{GroupView, ItemsView, PayloadView};
 
-/// Numbers of a piece that becomes a separate state, as in images.
+/// Numbers per separate state, as for images.
 const LINE_NUMBERS: u64 = 1 << 16;
 /// Purpose of the memory, for errors.
 const NUMBERS: &str = "numbers of records";
@@ -30,11 +29,11 @@ const NUMBERS: &str = "numbers of records";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RecordNumber {
-    /// Integers and reals that FITS has too; unsigned ones stand for themselves here, without an offset.
+    /// Integers and reals that FITS has too; unsigned integers are stored without an offset here.
     Pixel(PixelType),
-    /// Reals of 2 bytes.
+    /// 2-byte reals.
     Half,
-    /// Reals of 16 bytes: rounded to float64 before they are reduced.
+    /// 16-byte reals, rounded to float64 before the reduction.
     Quad,
 }
 
@@ -45,7 +44,7 @@ impl From<PixelType> for RecordNumber {
 }
 
 impl RecordNumber {
-    /// Bytes of a number.
+    /// Bytes per number.
     pub fn bytes(self) -> u64 {
         match self {
             RecordNumber::Pixel(pixel) => pixel.bytes() as u64,
@@ -56,11 +55,11 @@ impl RecordNumber {
 }
 
 impl RecordFile {
-    /// Full statistics of the numbers of records, straight from the file's byte order: of all numbers of records that
-    /// are of one type, or of fields of records of one length. Positions count the numbers from the first one on.
+    /// Computes full statistics of the numbers in records, directly from the file's byte order: of all numbers, if they
+    /// have one type, or of fields of records of equal length. Positions count the numbers from the first.
     ///
-    /// Several fields are the numbers of groups in groups, whose steps are not even: in the order of the record, where they
-    /// go to without gaps. Where a single one goes is of no meaning.
+    /// Several fields select numbers of nested groups with uneven steps: list them in the order of the record, with
+    /// contiguous destinations. The destination of a single field is ignored.
     ///
     /// # Errors
     /// As [`RecordFile::read`].
@@ -78,8 +77,8 @@ impl RecordFile {
         Ok((parts[0], report))
     }
 
-    /// The same of complex numbers: statistics of their real and their imaginary parts. A number of which either part is
-    /// NaN is NaN, and counted as such in both.
+    /// Computes statistics of complex numbers: of their real and of their imaginary parts. A number with a NaN part
+    /// counts as NaN for both parts.
     ///
     /// # Errors
     /// As [`RecordFile::read`].
@@ -144,7 +143,7 @@ impl RecordFile {
         Ok((all, report))
     }
 
-    /// Checks that records are made of such numbers.
+    /// Checks that records consist of such numbers.
     fn check_numbers(
         &self,
         numbers: Numbers,
@@ -196,7 +195,7 @@ impl RecordFile {
     }
 }
 
-/// The fields that items are made of which have nothing else.
+/// Fields for items that contain nothing else.
 fn in_items(fields: &[RecordField]) -> Vec<RecordField> {
     match fields {
         [field] => vec![field.alone()],
@@ -204,12 +203,12 @@ fn in_items(fields: &[RecordField]) -> Vec<RecordField> {
     }
 }
 
-/// Bytes of all numbers of fields.
+/// Bytes of all numbers in fields.
 fn bytes_of(fields: &[RecordField]) -> u64 {
     fields.iter().map(|field| field.run_bytes() * field.repeats).sum()
 }
 
-/// Adds parts whose positions count from where those before them end.
+/// Merges parts whose positions continue after the numbers in `all`.
 fn merge_behind(all: &mut [Stats; 2], parts: [Stats; 2]) {
     for (all, mut part) in all.iter_mut().zip(parts) {
         for extreme in part.min.iter_mut().chain(part.max.iter_mut()) {
@@ -219,7 +218,7 @@ fn merge_behind(all: &mut [Stats; 2], parts: [Stats; 2]) {
     }
 }
 
-/// Numbers, or pairs of them.
+/// Type of numbers, single or in complex pairs.
 #[derive(Clone, Copy, Debug)]
 struct Numbers {
     number: RecordNumber,
@@ -227,7 +226,7 @@ struct Numbers {
 }
 
 impl Numbers {
-    /// Bytes of one, with both parts.
+    /// Bytes per number, for complex numbers of both parts.
     fn bytes(self) -> u64 {
         self.number.bytes() * if self.complex { 2 } else { 1 }
     }
@@ -238,7 +237,7 @@ impl Numbers {
     }
 }
 
-/// Statistics of the numbers of a view, piece by piece.
+/// Statistics of the numbers in a view, piece by piece.
 struct Reduction<'a> {
     numbers: Numbers,
     order: ByteOrder,
@@ -255,7 +254,7 @@ struct StatsBuffers {
 }
 
 impl Reduction<'_> {
-    /// Statistics of a field of one long record, which begins there in the payload.
+    /// Computes statistics of a group of fields in one long record, which begins at `begin` in the payload.
     fn of_group(
         &self,
         payload: &Payload<'_>,
@@ -274,7 +273,7 @@ impl Reduction<'_> {
         self.run(&view, 0..view.bytes(), group.steps().1)
     }
 
-    /// Statistics of a range of bytes, read in multiples of `unit` bytes.
+    /// Computes statistics of a range of bytes, read in multiples of `unit` bytes.
     fn run(
         &self,
         view: &dyn Storage,
@@ -302,7 +301,7 @@ impl Reduction<'_> {
         Ok((all, report))
     }
 
-    /// Statistics of some bytes, the first number of which has that position.
+    /// Computes statistics of bytes whose first number has position `first`.
     fn of_bytes(
         &self,
         bytes: &[u8],
@@ -343,8 +342,8 @@ impl Reduction<'_> {
         Ok(parts)
     }
 
-    /// Integers as FITS has them, in the order that they have then. To the kernels an unsigned number, and a byte with a
-    /// sign, is one whose highest bit the file has flipped, and big-endian.
+    /// Converts integers to their FITS form; returns them with their byte order. The kernels expect unsigned numbers and
+    /// signed bytes with the highest bit flipped, and big-endian.
     fn as_in_fits<'b>(
         &self,
         pixel: PixelType,
@@ -365,7 +364,7 @@ impl Reduction<'_> {
         Ok((ByteOrder::BigEndian, flipped))
     }
 
-    /// Numbers, or the parts of pairs, as float64.
+    /// Converts numbers, or the parts of pairs, to float64.
     fn widen(&self, number: RecordNumber, bytes: &[u8], values: &mut [f64]) {
         match number {
             RecordNumber::Half => decode_halves(bytes, self.order, values),
@@ -378,7 +377,7 @@ impl Reduction<'_> {
     }
 }
 
-/// Pieces of a range.
+/// Tasks: the pieces of a range.
 struct NumberTasks {
     range: Range<u64>,
     piece: u64,

@@ -1,37 +1,36 @@
-//! Which records of a file that is converted are converted together, in bounded memory for records of any number and
-//! length.
+//! Groups the records of a conversion into tasks, with bounded memory for any number and length of records.
 
 use crate::layout::BLOCK_BYTES;
 
-/// Blocks that are planned at a time.
+/// Maximum blocks planned at a time.
 const MOST_TASKS: usize = 4096;
-/// Stretches of a block, and of all of them: where forms or lengths take turns a record is one.
+/// Maximum stretches per block, and in total: if forms or lengths alternate, each record is a stretch.
 const MOST_OF_TASK: usize = 1024;
 const MOST_STRETCHES: usize = if cfg!(test) { 5000 } else { 1 << 16 };
 
-/// Records of one length and form, and where they go.
+/// Consecutive records of one length and form, and their destination.
 #[derive(Clone, Debug)]
 pub(crate) struct Stretch {
     pub(crate) record: u64,
     pub(crate) count: u64,
-    /// Bytes of a record, of what it becomes, and of that with markers.
+    /// Bytes of a record, of its converted form, and of that with markers.
     pub(crate) bytes: u64,
     pub(crate) new_bytes: u64,
     pub(crate) stored: u64,
     pub(crate) form: usize,
-    /// Where the payload of the first is, and where it goes in the file.
+    /// Position of the first record in the payload, and its offset in the new file.
     pub(crate) position: u64,
     pub(crate) at: u64,
 }
 
 impl Stretch {
-    /// Bytes that it takes, where it has more.
+    /// Bytes of source or destination, whichever is larger.
     fn most_bytes(&self) -> u64 {
         self.count * self.stored.max(self.bytes)
     }
 }
 
-/// Stretches that follow each other, in tasks that have about a block each.
+/// Consecutive stretches, in tasks of about one block each.
 #[derive(Debug, Default)]
 pub(crate) struct Stretches {
     tasks: Vec<Vec<Stretch>>,
@@ -56,12 +55,12 @@ impl Stretches {
         }
     }
 
-    /// They are to be converted before there are more.
+    /// Whether the planned stretches must be converted before more are added.
     pub(crate) fn are_many(&self) -> bool {
         self.tasks.len() >= MOST_TASKS || self.count >= MOST_STRETCHES
     }
 
-    /// Takes the stretches of each task; none remain.
+    /// Removes and returns the stretches of each task.
     pub(crate) fn take(&mut self) -> Vec<Vec<Stretch>> {
         std::mem::take(self).tasks
     }
@@ -71,8 +70,7 @@ impl Stretches {
 mod tests {
     use super::*;
 
-    /// Number of stretches, and of blocks, planned before their conversion, for records of `bytes`
-    /// bytes.
+    /// Counts stretches and blocks planned before a conversion, for records of `bytes` bytes.
     fn planned(bytes: u64, count: u64) -> (usize, usize) {
         let mut stretches = Stretches::default();
         let mut wanted = 0..;

@@ -1,4 +1,4 @@
-//! Payloads as storages: numbers in native byte order, and items. They are read like every other
+//! Payloads as storages: numbers in native byte order, and items. They can be read like every other
 //! storage.
 
 use std::ops::Range;
@@ -10,11 +10,11 @@ use tachyfits_memory as memory;
 use crate::layout::{BLOCK_BYTES, FieldGroup, RecordField};
 use crate::payload::Payload;
 
-/// The bytes of records, swapped or not.
+/// Bytes of records, optionally swapped.
 #[derive(Debug)]
 pub(crate) struct PayloadView<'a> {
     pub(crate) payload: &'a Payload<'a>,
-    /// Bytes of a number whose bytes are swapped; 1 for none.
+    /// Bytes per number to swap; 1 for none.
     pub(crate) swap: u64,
     pub(crate) tier: Tier,
 }
@@ -49,7 +49,7 @@ impl Storage for PayloadView<'_> {
     }
 }
 
-/// Records of one length as items; it is read from whole items on, in whole items.
+/// Records of equal length as items; only whole items can be read.
 #[derive(Debug)]
 pub(crate) struct ItemsView<'a> {
     pub(crate) payload: &'a Payload<'a>,
@@ -110,11 +110,11 @@ impl Storage for ItemsView<'_> {
     }
 }
 
-/// The derived types of one long record as items; it is read from whole items on.
+/// Derived types of one long record as items; only whole items can be read.
 #[derive(Debug)]
 pub(crate) struct GroupView<'a> {
     pub(crate) payload: &'a Payload<'a>,
-    /// Where the record begins in the payload.
+    /// Position of the record in the payload.
     pub(crate) begin: u64,
     pub(crate) group: &'a FieldGroup,
     pub(crate) fields: &'a [RecordField],
@@ -123,7 +123,7 @@ pub(crate) struct GroupView<'a> {
 }
 
 impl GroupView<'_> {
-    /// Where the derived types of some bytes of the items are in the payload.
+    /// Range in the payload of the derived types that fill a range of item bytes.
     fn positions(&self, range: Range<u64>) -> Range<u64> {
         let (step, to_step) = self.group.steps();
         let (first, end) = (range.start / to_step, range.end.div_ceil(to_step));

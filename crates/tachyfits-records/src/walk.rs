@@ -1,14 +1,13 @@
-//! From marker to marker through a sequential file: which bytes to read next, and the index at the end.
+//! Walks from marker to marker through a sequential file: determines the bytes to read next, and finally the index.
 //!
-//! The walk reads markers only. For short records it requests whole blocks and walks through them;
-//! for long ones, the two adjacent markers between records. Blocks grow while the markers are close
-//! together, up to a limit.
+//! The walk reads only markers. For short records it requests whole blocks and walks through them; for long records it
+//! requests the two adjacent markers between records. Blocks grow while the markers are close together, up to a limit.
 //!
-//! After damage, recovery first tries the place to which the leading marker of the damaged record points:
-//! often it was not that which was damaged. Then it tries every byte as the beginning of a record: it counts
-//! if its markers agree, it has bytes, and another such record or the end of the file follows; a few records
-//! without bytes may be between, which look like any zeros. To bound the work, its length must be one that was
-//! seen before, or short enough to end within the block that is searched.
+//! After damage, recovery first tries the position that the leading marker of the damaged record points to: often the
+//! marker itself is intact. Then it tries every byte as the start of a record. A candidate counts if its markers agree,
+//! it has bytes, and another such record or the end of the file follows; a few records without bytes, which look like
+//! any zeros, may be between. To bound the work, the candidate's length must have occurred before, or be short enough
+//! to end within the searched block.
 
 use std::ops::Range;
 
@@ -22,13 +21,13 @@ use crate::markers::RecordMarkers;
 const SMALLEST_BLOCK: usize = 64;
 const LARGEST_BLOCK: usize = 1 << 20;
 
-/// Lengths of records that recovery remembers.
+/// Number of record lengths that recovery remembers.
 const LENGTHS: usize = 16;
 
-/// Records without bytes that recovery passes on the way from one record to the next one that has some.
+/// Maximum number of records without bytes that recovery skips between two records with bytes.
 const EMPTY_BETWEEN: usize = 64;
 
-/// Requirement of the next step of a [`RecordWalker`] or a [`super::MarkerDetector`].
+/// Request of a [`RecordWalker`] or a [`super::MarkerDetector`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecordStep {
@@ -36,7 +35,7 @@ pub enum RecordStep {
     Read {
         /// Byte offset in the file.
         offset: u64,
-        /// How many; all lie within the file as it was.
+        /// Number of bytes, all within the file as it was when the walk began.
         bytes: usize,
     },
     /// Nothing more.
@@ -53,11 +52,11 @@ tachyfits_io::options! {
     /// Limits of a walk.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct RecordLimits {
-        /// Runs of the index, subrecords counted: 2^25 take 2 GB.
+        /// Runs of the index, including subrecords: 2^25 take 2 GB.
         pub max_runs: usize,
-        /// Stretches that recovery skips, each with its reason: 2^16 take 20 MB.
+        /// Damaged ranges that recovery skips, each with its reason: 2^16 take 20 MB.
         pub max_skipped: usize,
-        /// Records no further apart than this are reached by reading on; others by a separate read.
+        /// Maximum gap between records that is read along; larger gaps are skipped by a separate read.
         pub near_bytes: u64,
     }
 }
@@ -84,38 +83,38 @@ impl Default for RecordLimits {
 #[derive(Debug)]
 pub struct RecordWalker {
     markers: RecordMarkers,
-    /// There was too little memory for the index.
+    /// Set if there was too little memory for the index.
     shortage: Option<NoMemory>,
     limits: RecordLimits,
     recover: bool,
     bytes: Bytes,
     index: RecordIndex,
-    /// Where the next leading marker is.
+    /// Offset of the next leading marker.
     at: u64,
-    /// The subrecords of a record that goes on.
+    /// Subrecords of the incomplete record.
     pieces: Vec<Range<u64>>,
     pieces_kept: usize,
-    /// Where the last read ended, and how long the next one is to be.
+    /// End of the last read, and length of the next one.
     read_end: u64,
     block: usize,
-    /// Damage that is being got past.
+    /// Search for the next record after damage.
     search: Option<Search>,
-    /// Where recovery went on last: it must not come back to there.
+    /// Offset where recovery last continued: it must not return there.
     recovered: u64,
     finished: bool,
 }
 
 #[derive(Debug)]
 struct Search {
-    /// Where the damaged record began.
+    /// Offset of the damaged record.
     from: u64,
     error: Problem,
-    /// Position of the marker that points past the damaged record, until it was followed; whether
-    /// the search is where it points.
+    /// Offset of the marker that points past the damaged record, until it was followed; whether the search is at its
+    /// target.
     pointer: Option<u64>,
     is_pointed_to: bool,
-    /// The byte that is tried, and where the record after the one there begins, once that one is known to be whole;
-    /// how many without bytes were passed on the way there.
+    /// Candidate offset; offset of the record after the candidate, once the candidate is verified; number of records
+    /// without bytes skipped after it.
     at: u64,
     second: Option<u64>,
     passed: usize,
@@ -123,7 +122,7 @@ struct Search {
 }
 
 impl RecordWalker {
-    /// A walk over a file of `file_bytes`; with `recover` it goes on after damage.
+    /// Creates a walk over a file of `file_bytes`; with `recover` it continues after damage.
     #[must_use]
     pub fn new(
         markers: RecordMarkers,
@@ -149,7 +148,7 @@ impl RecordWalker {
         }
     }
 
-    /// Goes on as far as the bytes at hand allow.
+    /// Continues as far as the supplied bytes allow.
     pub fn step(&mut self) -> RecordStep {
         while !self.finished {
             let need = match self.search {
@@ -168,14 +167,14 @@ impl RecordWalker {
         self.bytes.supply(bytes);
     }
 
-    /// Bytes of the file that the walk has passed.
+    /// Number of bytes of the file that the walk has passed.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.search.as_ref().map_or(self.at, |search| search.at)
     }
 
-    /// Offset of the next record, if the walk is before one: neither within a record of several
-    /// subrecords, nor searching after damage, nor at its end.
+    /// Offset of the next record, if the walk is between records: not within a record of several subrecords, not
+    /// searching after damage, and not finished.
     #[must_use]
     pub fn before_record(&self) -> Option<u64> {
         let within = self.search.is_some() || !self.pieces.is_empty();
@@ -188,9 +187,9 @@ impl RecordWalker {
         &self.index
     }
 
-    /// Skips `count` records of `bytes` bytes each, whose markers the caller has checked, and
-    /// returns whether it did: only before a record, and if the number of runs stays within its
-    /// limit. A caller that reads the records anyway saves the walk over them.
+    /// Skips `count` records of `bytes` bytes each, whose markers the caller has checked; returns false, without
+    /// effect, unless the walk is between records and the number of runs stays within its limit. Saves the walk for a
+    /// caller that reads the records anyway.
     ///
     /// ```
     /// use tachyfits_records::{FileOrder, RecordLimits, RecordMarkers, RecordStep, RecordWalker};
@@ -219,21 +218,21 @@ impl RecordWalker {
         true
     }
 
-    /// Whether there was enough memory for the index so far.
+    /// Checks that memory for the index has been sufficient.
     ///
     /// # Errors
-    /// If there was not; the walk is over then.
+    /// Returns an error if it was not; the walk is over then.
     pub fn check_memory(&self) -> Result<(), NoMemory> {
         self.shortage.map_or(Ok(()), Err)
     }
 
-    /// The index; [`RecordIndex::damage`] says why it ends before the file does.
+    /// Returns the index; [`RecordIndex::damage`] states why it ends before the file does.
     #[must_use]
     pub fn finish(self) -> RecordIndex {
         self.index
     }
 
-    /// Takes records until bytes are missing, the file ends, or damage is found.
+    /// Indexes records until bytes are missing, the file ends, or damage occurs.
     fn walk(&mut self) -> Option<RecordStep> {
         if self.at == self.bytes.file_bytes && self.pieces.is_empty() {
             self.finished = true;
@@ -274,7 +273,7 @@ impl RecordWalker {
         }
     }
 
-    /// Takes a record that begins at an offset, and those of the same length after it that are at hand.
+    /// Indexes a record at an offset, and the following records of equal length in memory.
     fn take_equal(&mut self, offset: u64, bytes: u64) {
         let width = self.markers.bytes();
         let stride = bytes + 2 * width as u64;
@@ -285,7 +284,7 @@ impl RecordWalker {
         self.index.end = self.at;
     }
 
-    /// Asks for the bytes from a marker on: a longer block if the last one ended close by.
+    /// Requests the bytes from a marker on: a longer block if the last one ended close by.
     fn read(&mut self, need: Need) -> RecordStep {
         let near = need.offset <= self.read_end.saturating_add(self.limits.near_bytes);
         self.block = if near { (self.block * 4).min(LARGEST_BLOCK) } else { SMALLEST_BLOCK };
@@ -341,7 +340,7 @@ impl RecordWalker {
         });
     }
 
-    /// Looks for the next whole record.
+    /// Searches for the next whole record.
     fn look(&mut self) -> Option<RecordStep> {
         let mut search = self.search.take()?;
         let width = self.markers.bytes();
@@ -364,14 +363,14 @@ impl RecordWalker {
                     (self.at, self.recovered) = (search.at, search.at);
                     return None;
                 }
-                // It was followed: what is there is to be seen.
+                // The pointer was followed: its target is tried next.
                 Ok(false) if search.pointer.take().is_some() => {}
                 Ok(false) => {
                     let from = if search.is_pointed_to { search.from } else { search.at };
                     (search.at, search.is_pointed_to, search.second) = (from + 1, false, None);
                 }
                 Err(need) => {
-                    // The searched bytes stay available while the end of a record is checked.
+                    // The searched bytes stay in memory while the end of a record is checked.
                     let elsewhere = need.offset != search.at;
                     self.search = Some(search);
                     return Some(self.bytes.want(need, elsewhere).into());
@@ -380,7 +379,7 @@ impl RecordWalker {
         }
     }
 
-    /// Moves the search to where the marker at `pointer` says that the next record begins, if that is in the file; gives
+    /// Moves the search to the next record according to the marker at `pointer`, if that is in the file; returns
     /// whether the file ends there.
     fn follow(&self, pointer: u64, search: &mut Search) -> Result<bool, Need> {
         let markers = 2 * self.markers.bytes() as u64;
@@ -390,7 +389,7 @@ impl RecordWalker {
         }
         let leading = self.bytes.leading(self.markers, pointer)?.unsigned_abs();
         let next = pointer.saturating_add(leading).saturating_add(markers);
-        // A few remaining bytes do not form a record.
+        // Too few remaining bytes cannot form a record.
         let is_end = next == file_bytes;
         if leading == 0 || !(is_end || next.saturating_add(markers) <= file_bytes) {
             return Ok(false);
@@ -399,7 +398,7 @@ impl RecordWalker {
         Ok(is_end)
     }
 
-    /// Whether a record begins where the search is, and another one or the end of the file follows it.
+    /// Whether a record begins at the search position, followed by another record or the end of the file.
     fn begins_record(&self, search: &mut Search) -> Result<bool, Need> {
         let file_bytes = self.bytes.file_bytes;
         let block = self.bytes.at_hand(search.at).len();
@@ -411,7 +410,7 @@ impl RecordWalker {
             let width = self.markers.bytes();
             let leading = self.markers.read(self.bytes.view(search.at, width)?).unsigned_abs();
             let ends_in_block = leading.saturating_add(markers) <= block as u64;
-            // Zeros are a record only where one is expected.
+            // Zeros count as a record only at an expected position.
             let may_be_one = leading != 0 || search.is_pointed_to;
             if !(may_be_one && (ends_in_block || search.lengths.contains(&leading))) {
                 return Ok(false);

@@ -1,9 +1,8 @@
-//! Writing records: into a new file, which appears when it is complete, or after those of an
-//! existing one.
+//! Writing records: into a new file, which appears when complete, or appended to an existing file.
 //!
-//! Records of numbers of one kind go, markers and all, through blocks of the file that lie in memory: `write_plain.rs`.
-//! Short ones of several fields are made in blocks by all threads; how those are written that are long, or of several
-//! subrecords, is the business of `write_long.rs`. One thread writes: the kernel lets no second one into the same file.
+//! Records of numbers of one size are assembled with their markers in blocks in memory: `write_plain.rs`. All threads
+//! assemble blocks of short records with several fields; `write_long.rs` writes long records and records of several
+//! subrecords. A single thread writes, because the kernel permits only one writer per file.
 
 use std::cell::Cell;
 use std::fmt::Debug;
@@ -20,27 +19,27 @@ use crate::file::{RecordAccess, RecordFile, RecordOptions};
 use crate::layout::{BLOCK_BYTES, LONG_RECORD, RecordLayout};
 use crate::markers::{FileOrder, RecordMarkers};
 
-/// Blocks that may be made and wait for an earlier one to be written.
+/// Maximum number of finished blocks that wait for an earlier block to be written.
 const WAITING_BLOCKS: usize = 3;
 
 thread_local! {
-    /// The block of this thread: new memory for each batch of a few records would cost more than they do.
+    /// Block of this thread: for small batches of records, allocating memory each time costs more than the records.
     static BLOCK: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 tachyfits_io::options! {
-    /// How a new file is written.
+    /// Options of a new file.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct NewRecords {
-        /// For which access.
+        /// Access method.
         pub access: RecordAccess,
-        /// Bytes of a marker, 4 or 8.
+        /// Bytes per marker, 4 or 8.
         pub marker_bytes: usize,
-        /// The order of bytes.
+        /// Byte order.
         pub order: FileOrder,
-        /// Replace an older file of the name.
+        /// Replace an existing file of the same name.
         pub overwrite: bool,
-        /// Return from finishing only when the file survives a loss of power.
+        /// Make the file survive a power failure before finishing returns.
         pub sync: bool,
     }
 }
@@ -58,7 +57,7 @@ impl Default for NewRecords {
 }
 
 impl NewRecords {
-    /// The markers, for sequential access.
+    /// Returns the markers, for sequential access.
     pub(crate) fn markers(&self) -> Result<Option<RecordMarkers>, Error> {
         if self.access != RecordAccess::Sequential {
             return Ok(None);
@@ -71,12 +70,12 @@ impl NewRecords {
     }
 }
 
-/// Records of one layout: items in memory, one after the other, in the machine's byte order.
+/// Records of one layout: consecutive items in memory, in the machine's byte order.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordPart<'a> {
-    /// The items.
+    /// Bytes of the items.
     pub items: &'a [u8],
-    /// How many records.
+    /// Number of records.
     pub count: u64,
     /// Layout of the written records. Bytes of a record outside fields are 0.
     pub layout: &'a RecordLayout,
@@ -107,10 +106,10 @@ pub struct RecordWriter {
 }
 
 impl RecordWriter {
-    /// Begins a file.
+    /// Creates a file.
     ///
     /// # Errors
-    /// As [`OutputFile::create`], and [`Code::Type`] for invalid markers.
+    /// Returns the errors of [`OutputFile::create`], and [`Code::Type`] for invalid markers.
     pub fn create(path: impl AsRef<Path>, new: &NewRecords) -> Result<RecordWriter, Error> {
         let path = path.as_ref();
         let markers = new.markers()?;
@@ -118,12 +117,11 @@ impl RecordWriter {
         Ok(RecordWriter { output, new: *new, markers, end: AppendBlock::new(0), records: 0 })
     }
 
-    /// Writes records after the last ones.
+    /// Appends records.
     ///
     /// # Errors
-    /// [`Code::Array`] if the items do not match the layout, [`Code::Length`] if its
-    /// records are not direct-access records; also if the disk is full or fails. Discard the file
-    /// then.
+    /// [`Code::Array`] if the items do not match the layout, [`Code::Length`] if direct access needs another record
+    /// length, and I/O errors if the disk is full or fails. Discard the file after an error.
     pub fn write(&mut self, part: &RecordPart<'_>, options: &RunOptions<'_>) -> Result<(), Error> {
         let checked = check_part(part, self.new.access);
         checked.map_err(|error| error.in_file(&self.output.path().display().to_string()))?;
@@ -139,15 +137,15 @@ impl RecordWriter {
         Ok(())
     }
 
-    /// How many records were written.
+    /// Number of written records.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// Gives the file its name.
+    /// Completes the file and gives it its name.
     ///
     /// # Errors
-    /// As [`OutputFile::commit`].
+    /// Returns the errors of [`OutputFile::commit`].
     pub fn finish(mut self) -> Result<(), Error> {
         self.end.flush(|offset, bytes| self.output.write_all_at(offset, bytes))?;
         match self.new.sync {
@@ -158,12 +156,12 @@ impl RecordWriter {
     }
 }
 
-/// Appends records to a file, which stays unchanged if the append is not completed. Markers and
-/// byte order are those of the file; `options` give them if they cannot be detected. Returns
-/// notices about the file, such as an interrupted append that was undone first.
+/// Appends records to a file, which stays unchanged if the append is not completed. Markers and byte order are those of
+/// the file; `options` specify them if they cannot be detected. Returns notices about the file, such as an interrupted
+/// append that was undone first.
 ///
 /// # Errors
-/// If the file is damaged, cut short or not a file of such records, or cannot be written.
+/// Returns an error if the file is damaged, truncated, not a file of such records, or not writable.
 pub fn append_records(
     path: impl AsRef<Path>,
     options: &RecordOptions,
@@ -222,7 +220,7 @@ fn check_part(part: &RecordPart<'_>, access: RecordAccess) -> Result<(), Error> 
     }
 }
 
-/// Bytes of a record in the file.
+/// Bytes of a record in the file, its markers included.
 pub(crate) fn stored_bytes(markers: Option<RecordMarkers>, record_bytes: u64) -> u64 {
     markers.map_or(record_bytes, |markers| markers.stored_bytes(record_bytes))
 }
@@ -244,11 +242,11 @@ impl Sink for Patch {
     }
 }
 
-/// Where records are written, and how.
+/// Destination of records, and their encoding.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target<'a> {
     pub(crate) sink: &'a dyn Sink,
-    /// Where the first one begins.
+    /// Offset of the first record.
     pub(crate) at: u64,
     pub(crate) markers: Option<RecordMarkers>,
     pub(crate) swap: bool,
@@ -256,7 +254,7 @@ pub(crate) struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Writes records where `end` is.
+    /// Writes records at `end`.
     fn write(
         &self,
         part: &RecordPart<'_>,
@@ -283,7 +281,7 @@ impl Target<'_> {
         Ok(())
     }
 
-    /// Records of several fields, many of which fit in a block.
+    /// Writes records of several fields, many of which fit in a block.
     fn write_short(
         &self,
         part: &RecordPart<'_>,
@@ -299,7 +297,7 @@ impl Target<'_> {
         let records = |task: u64| in_block.min(part.count - task * in_block);
         let make = |block: &mut Vec<u8>, fresh: bool, task: u64| {
             let count = records(task);
-            // Markers and gaps stay from block to block.
+            // Reused blocks keep their markers and gaps.
             if fresh {
                 block.clear();
                 memory::resize(block, (in_block * stored) as usize, 0, "records to write")?;
@@ -316,7 +314,7 @@ impl Target<'_> {
         })
     }
 
-    /// Puts the fields of items to their places in a block of records.
+    /// Copies the fields of items to their places in a block of records.
     fn put(&self, items: &[u8], block: &mut [u8], layout: &RecordLayout, count: u64, stored: u64) {
         let width = self.markers.map_or(0, RecordMarkers::bytes) as u64;
         for field in &layout.fields {
@@ -326,11 +324,11 @@ impl Target<'_> {
         }
     }
 
-    /// Puts the markers of records into a block of them.
+    /// Writes the markers of records into a block.
     pub(crate) fn mark(&self, block: &mut [u8], record_bytes: u64, stored: u64) {
         let Some(markers) = self.markers else { return };
         let marker = markers.write(record_bytes as i64);
-        // Of a length that is known to the compiler: a call for each marker would cost more than a short record.
+        // A width known to the compiler avoids a call per marker, which would cost more than a short record.
         match markers.bytes() {
             4 => mark_as(block, stored, *marker.first_chunk::<4>().expect("8 bytes")),
             _ => mark_as(block, stored, marker),
@@ -345,12 +343,12 @@ fn mark_as<const WIDTH: usize>(block: &mut [u8], stored: u64, marker: [u8; WIDTH
     }
 }
 
-/// Makes blocks, and writes them one at a time, in order: a file takes one writer at a time anyway,
-/// and threads that wait for it spin. `make` learns whether it has a block for the first time,
-/// whose bytes may be arbitrary, and returns its share of the work, for the progress.
+/// Assembles blocks in parallel, and writes them one at a time in order: a file permits one writer, and waiting threads
+/// would spin. `make` learns whether its block is new, with arbitrary bytes, and returns the number of bytes done, for
+/// the progress.
 ///
-/// Where numbers are only copied or swapped, `light`, one thread does both: waking another one for a block takes as long as
-/// making it does.
+/// If numbers are only copied or swapped (`light`), one thread does both: waking another thread for a block takes as
+/// long as assembling it.
 pub(crate) fn in_turn(
     options: &RunOptions<'_>,
     light: bool,
@@ -360,7 +358,7 @@ pub(crate) fn in_turn(
 ) -> Result<(), Error> {
     let mut done = 0;
     if light || options.threads == 1 || tasks < 2 {
-        // Taken from its place, as a report of progress may write records, too.
+        // The block is taken from its cell, because a progress callback may write records too.
         let mut block = BLOCK.take();
         let written = (0..tasks).try_for_each(|task| {
             done += make(&mut block, task == 0, task)?;
@@ -374,7 +372,7 @@ pub(crate) fn in_turn(
         .threads(options.threads)
         .waiting(WAITING_BLOCKS)
         .job(options.job);
-    // Blocks that were written: markers and gaps stay in them for later ones.
+    // Written blocks, reused with their markers and gaps.
     let spare: Mutex<Vec<Vec<u8>>> = Mutex::default();
     let spare = || spare.lock().unwrap_or_else(PoisonError::into_inner);
     run_tasks(
@@ -398,7 +396,7 @@ pub(crate) fn in_turn(
     Ok(())
 }
 
-/// Does tasks on all threads; each gives the bytes that it has done, for the progress.
+/// Runs tasks on all threads; each returns the number of bytes done, for the progress.
 pub(crate) fn parallel<W>(
     options: &RunOptions<'_>,
     tasks: u64,

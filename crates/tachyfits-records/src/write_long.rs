@@ -1,5 +1,5 @@
-//! Writing a record that is long, or of several subrecords: its markers by themselves, and its numbers piece by piece to
-//! where they belong.
+//! Writes a long record, or a record of several subrecords: markers separately, and numbers piece by piece at their
+//! places.
 
 use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{Fields, Transfer};
@@ -10,7 +10,7 @@ use crate::layout::{BLOCK_BYTES, FieldGroup, RecordLayout};
 use crate::write::{Target, in_turn};
 
 impl Target<'_> {
-    /// One record, field by field, piece by piece.
+    /// Writes one record, field by field, piece by piece.
     pub(crate) fn write_long(
         &self,
         item: &[u8],
@@ -19,8 +19,7 @@ impl Target<'_> {
     ) -> Result<(), Error> {
         self.write_markers(layout.record_bytes)?;
         let groups = layout.groups();
-        // Bytes between the fields of derived types are written with them, so they must not belong
-        // to other fields.
+        // Bytes between the fields of derived types are written along, so they must not belong to other fields.
         let is_behind = |pair: &[FieldGroup]| pair[0].in_record().end <= pair[1].in_record().start;
         let apart = !groups.windows(2).all(is_behind);
         let mut write = |group: &FieldGroup| {
@@ -35,7 +34,7 @@ impl Target<'_> {
         groups.iter().try_for_each(|group| group.each(apart, &mut write))
     }
 
-    /// Derived types of a record, as many at a time as fit in a block.
+    /// Writes derived types of a record, as many at a time as fit in a block.
     fn write_group(
         &self,
         group: &FieldGroup,
@@ -48,7 +47,7 @@ impl Target<'_> {
         let fields = group.fields();
         let make = |block: &mut Vec<u8>, fresh: bool, task: u64| {
             let count = in_block.min(group.repeats() - task * in_block);
-            // Gaps stay from block to block.
+            // Reused blocks keep their gaps.
             if fresh {
                 block.clear();
             }
@@ -66,7 +65,7 @@ impl Target<'_> {
         })
     }
 
-    /// Numbers of a record in the other byte order.
+    /// Writes numbers of a record in the other byte order.
     fn write_turned(
         &self,
         offset: u64,
@@ -93,7 +92,7 @@ impl Target<'_> {
         })
     }
 
-    /// Bytes of a record from where they are.
+    /// Writes bytes of a record directly from memory.
     fn write_unchanged(
         &self,
         offset: u64,
@@ -109,7 +108,8 @@ impl Target<'_> {
         Ok(())
     }
 
-    /// The markers of a record, all of its subrecords, and the last byte of one that has none: the file must reach there.
+    /// Writes the markers of all subrecords of a record, and the last byte of a record without markers, so that the
+    /// file has its full length.
     pub(crate) fn write_markers(&self, record_bytes: u64) -> Result<(), Error> {
         let Some(markers) = self.markers else {
             if record_bytes > 0 {
@@ -128,7 +128,7 @@ impl Target<'_> {
         Ok(())
     }
 
-    /// Bytes of a record, from an offset in it on.
+    /// Writes bytes of a record at an offset within the record.
     pub(crate) fn write_payload(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         let Some(markers) = self.markers else {
             return Ok(self.sink.write_all_at(self.at + offset, bytes)?);

@@ -1,5 +1,5 @@
-//! Writing records of numbers of one size, which are the items in memory with markers between them: any part of such a
-//! file can be made by itself.
+//! Writes records of numbers of one size: the items in memory with markers between them. Any part of such a file can be
+//! assembled independently.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::markers::RecordMarkers;
 use crate::write::{RecordPart, Target, stored_bytes};
 
 impl Target<'_> {
-    /// Writes records of numbers of `size` bytes where `end` is.
+    /// Writes records of numbers of `size` bytes at `end`.
     pub(crate) fn write_plain(
         &self,
         part: &RecordPart<'_>,
@@ -34,20 +34,20 @@ impl Target<'_> {
     }
 }
 
-/// Records of numbers of one size as stored in a file, the first of which begins at byte 0.
+/// Records of numbers of one size as stored in a file; the first begins at byte 0.
 #[derive(Debug)]
 struct PlainRecords<'a> {
     to: &'a Target<'a>,
     items: &'a [u8],
     record_bytes: u64,
     stored: u64,
-    /// Bytes of a number.
+    /// Bytes per number.
     size: u64,
 }
 
 impl PlainRecords<'_> {
-    /// Puts a part of them into a room that begins [`AppendBlock::SLACK`] bytes before it and ends
-    /// as many after it: markers and numbers at its ends are written whole.
+    /// Assembles a part in a buffer that has [`AppendBlock::SLACK`] bytes before and after it: markers and numbers at
+    /// its ends are written whole.
     fn make(&self, part: &Range<u64>, room: &mut [u8]) {
         let whole = part.start.div_ceil(self.stored)..part.end / self.stored;
         if whole.start > whole.end {
@@ -64,7 +64,7 @@ impl PlainRecords<'_> {
         }
     }
 
-    /// Records that lie in the part.
+    /// Assembles the records that are entirely within the part.
     fn make_whole(&self, records: &Range<u64>, part: &Range<u64>, room: &mut [u8]) {
         let count = records.end - records.start;
         let block = &mut room[place(records.start * self.stored, part)..];
@@ -78,7 +78,7 @@ impl PlainRecords<'_> {
         self.put(self.size, count, (items, from), (block, to));
     }
 
-    /// A record that lies in the part only partly.
+    /// Assembles a record that is only partly within the part.
     fn make_cut(&self, record: u64, part: &Range<u64>, room: &mut [u8]) {
         let (begin, width) = (record * self.stored, self.width());
         let numbers = begin + width..begin + width + self.record_bytes;
@@ -89,7 +89,7 @@ impl PlainRecords<'_> {
                     .copy_from_slice(&marker[..width as usize]);
             }
         }
-        // Bytes that are not swapped may be divided anywhere.
+        // Without swapping, bytes can be divided anywhere.
         let size = if self.to.swap { self.size } else { 1 };
         let first = part.start.saturating_sub(numbers.start) / size;
         let end = part.end.min(numbers.end).saturating_sub(numbers.start).div_ceil(size);
@@ -124,7 +124,7 @@ impl PlainRecords<'_> {
     }
 }
 
-/// The place of byte `at` of the file in the room for a part of it.
+/// Index of byte `at` of the file in the buffer for a part.
 fn place(at: u64, part: &Range<u64>) -> usize {
     (at + AppendBlock::SLACK as u64 - part.start) as usize
 }
@@ -148,7 +148,7 @@ mod tests {
         }
     }
 
-    /// The file, one byte after the other.
+    /// Creates the file byte by byte.
     fn twin(items: &[u8], size: usize, record: usize, order: FileOrder, width: usize) -> Vec<u8> {
         let mut file = Vec::new();
         for item in items.chunks(record) {

@@ -1,4 +1,4 @@
-//! Too little memory: each operation on records gives an error or the right result, whichever large request for memory is
+//! Memory exhaustion: each operation on records returns an error or the right result, whichever large allocation is
 //! refused.
 
 #![allow(clippy::disallowed_methods, reason = "the test makes files of its own")]
@@ -25,7 +25,7 @@ fn check<T: PartialEq + std::fmt::Debug>(name: &str, operation: impl Fn() -> Res
     allocator::check(name, |error: &Error| error.kind() == ErrorKind::Limit, operation);
 }
 
-/// Write records of these numbers of items of 8 bytes.
+/// Writes records with these numbers of 8-byte items.
 fn write(path: &Path, counts: &[u64]) -> Result<Vec<u8>, Error> {
     let new = NewRecords::default().overwrite(true).order(FileOrder::Big);
     let mut writer = RecordWriter::create(path, &new)?;

@@ -1,4 +1,4 @@
-//! The table of codes: every row can be provoked, and says what to do.
+//! The table of codes: every row can be provoked, and contains advice.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Unformatted Fortran files: read against the bytes themselves for any threads and storage, and what is refused.
+//! Unformatted Fortran files: results compared with the raw bytes for any threads and storage, and rejected requests.
 
 use proptest::prelude::*;
 use tachyfits_records::{
@@ -7,7 +7,7 @@ use tachyfits_records::{
     RecordPart, RecordWriter, RunOptions, Stats,
 };
 
-/// A file with records of these bytes.
+/// Creates a file with records of these bytes.
 fn content(markers: RecordMarkers, records: &[Vec<u8>]) -> Vec<u8> {
     let mut out = Vec::new();
     for record in records {
@@ -31,7 +31,7 @@ fn threads(threads: usize) -> RunOptions<'static> {
     RunOptions::default().threads(threads)
 }
 
-/// The numbers of a record in the machine's byte order, one by one.
+/// Returns the numbers of a record in the machine's byte order, swapped one by one.
 fn native(record: &[u8], size: usize, order: FileOrder) -> Vec<u8> {
     let mut out = record.to_vec();
     if order != FileOrder::NATIVE {
@@ -49,8 +49,8 @@ fn bytes(count: usize, seed: u64) -> Vec<u8> {
     (0..count).map(|_| next()).collect()
 }
 
-/// Contiguous derived types, and a field after them: as repeated fields, and as many that occur
-/// once. A type has fields of some numbers of some bytes, and gaps before them in record and item.
+/// Contiguous derived types, and a field after them: as repeated fields, and as many fields without repetition. A type
+/// has fields of some numbers of some bytes, and gaps before them in record and item.
 fn derived_types(
     first: u64,
     kinds: &[(u64, u64, u64, u64)],
@@ -63,13 +63,13 @@ fn derived_types(
         types.push(RecordField::once(first + offset + gap, size, elements, 1 + to + to_gap));
         (offset, to) = (offset + gap + size * elements, to + to_gap + size * elements);
     }
-    // A type of no bytes has no steps.
+    // A type without bytes needs a step of at least 1.
     let (step, to_step) = (offset.max(1), to.max(1));
     let (record_bytes, item_bytes) = (first + repeats * step + 3, repeats * to_step + 5);
     let last = RecordField::once(record_bytes - 3, 1, 3, 1 + repeats * to_step);
     let mut repeated: Vec<_> =
         types.iter().map(|field| RecordField { repeats, step, to_step, ..*field }).collect();
-    // Fields are in any order.
+    // Fields may be in any order.
     repeated.insert(seed as usize % (repeated.len() + 1), last);
     let mut apart = vec![last];
     for n in 0..repeats {
@@ -84,7 +84,7 @@ fn derived_types(
     (layout(repeated), layout(apart))
 }
 
-/// The items of records, 9 between the fields, and the records with 0 between them; all one by one.
+/// Returns the items of records, with 9 between the fields, and the records with 0 between them; computed one by one.
 fn moved(records: &[Vec<u8>], layout: &RecordLayout, order: FileOrder) -> (Vec<u8>, Vec<Vec<u8>>) {
     let mut items = vec![9; records.len() * layout.item_bytes as usize];
     let mut kept: Vec<_> = records.iter().map(|record| vec![0; record.len()]).collect();
@@ -101,7 +101,7 @@ fn moved(records: &[Vec<u8>], layout: &RecordLayout, order: FileOrder) -> (Vec<u
     (items, kept)
 }
 
-/// The bytes of a field of all records, one after the other.
+/// Returns the concatenated bytes of a field of all records.
 fn numbers_of(records: &[Vec<u8>], field: &RecordField) -> Vec<u8> {
     let bytes = (field.size * field.elements) as usize;
     let of_record = |record: &Vec<u8>| -> Vec<u8> {
@@ -140,7 +140,7 @@ proptest! {
             file.stats(0, count as u64, PixelType::I8, None, &options).unwrap().0
         };
         prop_assert_eq!(stats(&files[0], threads(1)), stats(&files[1], threads(3)));
-        // Written again, the bytes are those of the file.
+        // Writing the items again restores the bytes of the file.
         let copy = directory.path().join("copy.dat");
         let new = NewRecords::default().marker_bytes(markers.bytes()).order(markers.order());
         let mut writer = RecordWriter::create(&copy, &new).unwrap();
@@ -215,7 +215,7 @@ proptest! {
                 }
                 walked.read(first, number, &layout, &mut expected, &run).unwrap();
                 prop_assert!(out == expected);
-                // Once more, and from the middle on.
+                // Again, and from the middle on.
                 let half = number / 2;
                 let part = &mut out[(half * length) as usize..];
                 file.read_ahead(first + half, number - half, &layout, part, &run).unwrap().unwrap();
@@ -258,7 +258,7 @@ proptest! {
         writer.write(&part, &threads(2)).unwrap();
         writer.finish().unwrap();
         prop_assert!(std::fs::read(&path).unwrap() == content(markers, &kept));
-        // Their statistics are those of the numbers one after the other.
+        // Their statistics equal those of the concatenated numbers.
         for field in repeated.fields.iter().filter(|field| field.size == 2) {
             let alone = opened(markers, &[numbers_of(&records, field)]);
             let (all, _) = alone.stats(0, 1, PixelType::I16, None, &threads(1)).unwrap();
@@ -366,7 +366,7 @@ fn a_report_of_progress_may_write_records_too() {
     assert_eq!(std::fs::read(&other).unwrap(), expected(10, 2));
 }
 
-/// A problem of each code that a request provokes.
+/// Returns a problem of each code that a request provokes.
 pub(crate) fn problems() -> Vec<Problem> {
     let markers = RecordMarkers::new(4, FileOrder::Big).unwrap();
     let large = 1e300f64.to_be_bytes().to_vec();
@@ -397,7 +397,7 @@ pub(crate) fn problems() -> Vec<Problem> {
     .to_vec()
 }
 
-/// The code, and that the text says the file and what to do.
+/// Returns the code; checks that the text names the file and contains advice.
 fn code<T: std::fmt::Debug>(result: Result<T, Error>) -> Code {
     let error = result.unwrap_err();
     let text = format!("{error:#}");
@@ -409,7 +409,7 @@ fn code<T: std::fmt::Debug>(result: Result<T, Error>) -> Code {
 
 #[test]
 fn derived_types_among_each_other_are_written_as_they_are() {
-    // Of 40 000 types of 32 bytes the second half of each is four times a type of its own.
+    // 40 000 types of 32 bytes, whose second half is itself an array of four types.
     let count = 40_000;
     let outer =
         RecordField { repeats: count, step: 32, to_step: 32, ..RecordField::once(0, 8, 2, 0) };
@@ -599,7 +599,7 @@ fn a_form_of_a_header_and_one_of_all_that_follows() {
         std::fs::read(&path).unwrap()
     };
     assert!(converted(&repeated) == converted(&listed));
-    // In turn without it: the third record is no header.
+    // In rotation without it: the third record is not a header.
     let in_turn = repeated.last_repeats(false);
     assert!(file.convert(&path, &in_turn, &threads(2)).is_err());
 }
@@ -620,7 +620,7 @@ fn many_records_are_written_by_one_thread_and_by_two() {
             for wanted in [1, 2] {
                 let new = NewRecords::default().order(markers.order()).overwrite(true);
                 let mut writer = RecordWriter::create(&path, &new).unwrap();
-                // One before and one after them, so that they begin in a block and end in one.
+                // One record before and one after them, so that they begin and end within a block.
                 let last = records.len() - 1;
                 for part in [0..1, 1..last, last..last + 1] {
                     let items = &items[part.start * record..part.end * record];

@@ -1,5 +1,5 @@
-//! Records that the caches do not hold: the same numbers, bit for bit, whether they are copied out
-//! of the file and turned in place, or turned on the way out of the page cache.
+//! Records larger than the caches: results are bit-identical whether bytes are copied from the file
+//! and swapped in place, or swapped while they are copied from the page cache.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use tachyfits_records::{
     FileOrder, RecordFile, RecordLayout, RecordMarkers, RecordOptions, RunOptions, StorageKind,
 };
 
-/// A little more than half of what the caches hold, in numbers of 8 bytes.
+/// Slightly more than half the capacity of the caches, in numbers of 8 bytes.
 const COUNT: usize = (32 << 20) / 8 + 1001;
 
 const STORAGES: [StorageKind; 3] =
@@ -43,7 +43,7 @@ fn records_of_any_length_and_order() {
                 let file = RecordFile::open(&path, &options).unwrap();
                 let mut out = vec![0u64; expected.len()];
                 let bytes = bytemuck::cast_slice_mut(&mut out);
-                // Before the markers are known, where a record is short enough for that, and after.
+                // Before the markers are known, if a record is short enough for that, and after.
                 let ahead = file.read_ahead(0, count as u64, &layout, bytes, &threads()).unwrap();
                 assert_eq!(ahead.is_some(), elements <= 5000);
                 assert!(ahead.is_none() || out == expected, "{elements} {markers:?} {storage:?}");
@@ -57,7 +57,7 @@ fn records_of_any_length_and_order() {
     }
 }
 
-/// A file of records with these counts of numbers, and how to open it.
+/// Creates a file of records with these counts of numbers, and the options to open it.
 fn records(numbers: &[u64], elements: usize, markers: RecordMarkers) -> (Vec<u8>, RecordOptions) {
     let mut content = Vec::new();
     for record in numbers.chunks(elements) {

@@ -1,5 +1,5 @@
-//! Records of unformatted Fortran files: against a walk that has the whole file at hand, cut short,
-//! damaged, and of any bytes.
+//! Records of unformatted Fortran files: compared with a walk that has the whole file in memory; truncated, damaged,
+//! and arbitrary bytes.
 
 use proptest::prelude::*;
 use tachyfits_records::{
@@ -7,7 +7,7 @@ use tachyfits_records::{
     RecordItem, RecordLimits, RecordMarkers, RecordStep, RecordWalker,
 };
 
-/// A sequential file with records of these bytes, subrecords of at most `longest`.
+/// Creates a sequential file with records of these bytes, subrecords of at most `longest`.
 pub(crate) fn file(markers: RecordMarkers, records: &[Vec<u8>], longest: u64) -> Vec<u8> {
     let mut out = Vec::new();
     for record in records {
@@ -23,7 +23,7 @@ pub(crate) fn file(markers: RecordMarkers, records: &[Vec<u8>], longest: u64) ->
     out
 }
 
-/// Walks over a file; reading must come to an end.
+/// Walks over a file; checks that reading terminates.
 pub(crate) fn walk(
     markers: RecordMarkers,
     file: &[u8],
@@ -42,7 +42,7 @@ pub(crate) fn walk(
 }
 
 fn index(markers: RecordMarkers, file: &[u8], recover: bool) -> RecordIndex {
-    // Any distance between records, so that both ways of reading are tried.
+    // Any distance between records, so that both ways of reading are tested.
     let near = RecordLimits::default().near_bytes(100);
     let found = walk(markers, file, near, recover);
     assert_eq!(found, walk(markers, file, RecordLimits::default(), recover));
@@ -60,7 +60,7 @@ pub(crate) fn detect(file: &[u8]) -> Result<Detection, Problem> {
     detector.finish()
 }
 
-/// The bytes of each record of an index.
+/// Returns the bytes of each record of an index.
 fn contents(index: &RecordIndex, file: &[u8]) -> Vec<Vec<u8>> {
     (0..index.len())
         .map(|record| {
@@ -79,7 +79,7 @@ fn markers() -> impl Strategy<Value = RecordMarkers> {
     prop::sample::select(RecordMarkers::ALL.to_vec())
 }
 
-/// Records with runs of equal lengths among them.
+/// Records that include runs of equal lengths.
 fn records() -> impl Strategy<Value = Vec<Vec<u8>>> {
     let length = prop_oneof![0..40usize, Just(8usize), 100..3000usize];
     let run = (length, prop_oneof![Just(1usize), 1..30usize], any::<u8>());
@@ -216,7 +216,7 @@ proptest! {
         let stored = |records: &[Vec<u8>]| file(markers, records, u64::MAX);
         let mut bytes = stored(&records[..before]);
         let mut damaged = stored(&records[before..=before]);
-        // A marker that is wrong, and some bytes that are not there.
+        // A wrong marker, and some missing bytes.
         damaged[..4].copy_from_slice(&broken);
         damaged.drain(8..8 + lost.min(damaged.len() - 8));
         prop_assume!(damaged != stored(&records[before..=before]));
@@ -227,7 +227,7 @@ proptest! {
         let found = contents(&index, &bytes);
         prop_assert_eq!(index.end(), bytes.len() as u64);
         prop_assert_eq!(&found[..before], &records[..before]);
-        // Chance may make one more or less of the damaged bytes; what follows is there.
+        // By chance one record more or less may come of the damaged bytes; the following ones are present.
         let tail = &found[found.len() - (after - 1)..];
         prop_assert_eq!(tail, &records[records.len() - (after - 1)..]);
         prop_assert_eq!(index.skipped().len(), 1);
@@ -274,7 +274,7 @@ proptest! {
     }
 }
 
-/// The text of items and groups that lie in each other, with blanks here and there.
+/// Text of nested items and groups, with blanks here and there.
 fn group_text() -> impl Strategy<Value = String> {
     let items = "[0-3]?(i1|i2|r4|f8|c16|l4|a3|x5)";
     let item = items.prop_map(|item| item.replace("a3", "a3 "));
@@ -286,7 +286,7 @@ fn group_text() -> impl Strategy<Value = String> {
     })
 }
 
-/// The elements of a form, by writing what is in parentheses as often as it is there: the place of each, and its type.
+/// Expands a form by repeating the parentheses: returns position and type of each element.
 fn one_by_one(text: &str) -> Vec<(u64, String)> {
     let mut text = text.replace(' ', "");
     while let Some(close) = text.find(')') {
@@ -317,7 +317,7 @@ fn bytes_of_one(item: &str) -> u64 {
     one_by_one(item).iter().map(|(_, one)| size(one)).sum()
 }
 
-/// The same of items that were read.
+/// Collects the same of parsed items.
 fn elements(items: &[RecordItem], begin: u64, all: &mut Vec<(u64, String)>) {
     for item in items {
         for n in 0..item.count {
@@ -330,7 +330,7 @@ fn elements(items: &[RecordItem], begin: u64, all: &mut Vec<(u64, String)>) {
     }
 }
 
-/// The bytes of items, none of which begins elsewhere than where the one before it ends.
+/// Returns the bytes of items, after checking that they are contiguous.
 fn filled(items: &[RecordItem]) -> u64 {
     items.iter().fold(0, |offset, item| {
         assert_eq!(item.offset, offset, "{items:?}");
@@ -378,7 +378,7 @@ fn records_that_alternate_are_two_runs() {
         let chosen = index.every(first, 2, 500).unwrap();
         assert_eq!((chosen.runs().len(), chosen.runs()[0].stride), (1, 32));
     }
-    // Distant bytes are not read together with the bytes between them.
+    // Records far apart are not read with the bytes between them.
     let long: Vec<_> = (0..20).map(|number| vec![1; 4 + number % 2 * 8000]).collect();
     let index = self::index(markers, &file(markers, &long, u64::MAX), false);
     let few = index.every(0, 2, 10).unwrap();
@@ -405,7 +405,7 @@ fn errors_say_record_and_offset() {
 #[test]
 fn the_place_that_the_damaged_record_points_to_is_tried_first() {
     let markers = four(FileOrder::Big);
-    // Numbers that could as well be markers of records of 4 bytes.
+    // Numbers that are also valid markers of records of 4 bytes.
     let codes = 4u32.to_be_bytes().repeat(100);
     let records = [vec![200; 48], codes, vec![201; 64], vec![202; 72]];
     let whole = file(markers, &records, u64::MAX);
@@ -414,7 +414,7 @@ fn the_place_that_the_damaged_record_points_to_is_tried_first() {
     let found = index(markers, &bytes, true);
     assert_eq!(contents(&found, &bytes), [&records[..1], &records[2..]].concat());
     assert_eq!(found.skipped()[0].0, 56..464);
-    // In the last record it points to the end of the file.
+    // In the last record the marker points to the end of the file.
     let end = 464;
     let mut bytes = whole[..end].to_vec();
     bytes[463] = 0x85;
@@ -447,12 +447,12 @@ fn empty_records_do_not_prevent_recovery() {
         let records: Vec<_> = (0..6).flat_map(pair).collect();
         let whole = file(markers, &records, u64::MAX);
         let begins = |number: usize| file(markers, &records[..number], u64::MAX).len();
-        // The trailing marker: the leading one still says where the record without bytes is.
+        // A damaged trailing marker: the leading one still locates the record without bytes.
         let mut bytes = whole.clone();
         bytes[begins(5) - 1] ^= 0x55;
         let found = index(markers, &bytes, true);
         assert_eq!(contents(&found, &bytes), [&records[..4], &records[5..]].concat(), "{markers}");
-        // The leading one: the next record that has bytes is looked for.
+        // A damaged leading marker: the next record with bytes is searched for.
         let mut bytes = whole.clone();
         bytes[begins(4)..begins(4) + width].fill(0x7b);
         let found = index(markers, &bytes, true);
@@ -541,7 +541,7 @@ fn faults_of_a_form_name_their_position() {
     assert!(RecordForm::parse(&many).unwrap_err().to_string().contains("at most 1048576 items"));
 }
 
-/// The errors that such files have.
+/// Returns the errors of such files.
 pub(crate) fn problems() -> Vec<Problem> {
     let markers = four(FileOrder::Little);
     let whole = file(markers, &[vec![1; 8]], u64::MAX);
@@ -559,7 +559,7 @@ pub(crate) fn problems() -> Vec<Problem> {
     ]
 }
 
-/// C programs and SciPy write lengths of 2 to 4 GiB without a sign: one record if both ends agree.
+/// C programs and SciPy write lengths of 2 to 4 GiB unsigned: one record if both ends agree.
 #[test]
 fn markers_without_a_sign_hold_a_record_of_more_than_2_gib() {
     const LONG: u64 = 2_400_000_000;
@@ -570,7 +570,7 @@ fn markers_without_a_sign_hold_a_record_of_more_than_2_gib() {
             FileOrder::Big => n.to_be_bytes(),
             _ => n.to_le_bytes(),
         };
-        // A record of 8 bytes, the long one, and one of 8 bytes, of a file that is mostly zeros.
+        // Records of 8 bytes before and after the long one, in a file of zeros otherwise.
         let long = 16;
         let last = long + LONG + 8;
         let marks =
