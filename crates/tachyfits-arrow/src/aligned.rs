@@ -1,9 +1,9 @@
-//! Memory whose first byte is where every type of number may begin.
+//! Memory aligned for every number type.
 
 use tachyfits::Error;
 use tachyfits_memory as memory;
 
-/// Bytes aligned to 16, as libraries expect that take arrays of numbers.
+/// Bytes aligned to 16, as libraries expect for arrays of numbers.
 #[derive(Debug)]
 pub struct AlignedBytes {
     words: Vec<u128>,
@@ -11,32 +11,32 @@ pub struct AlignedBytes {
 }
 
 impl AlignedBytes {
-    /// Zeros.
+    /// Allocates zeros.
     ///
     /// # Errors
-    /// If there is too little memory.
+    /// Returns an error if there is too little memory.
     pub fn zeros(bytes: u64) -> Result<AlignedBytes, Error> {
         let length = usize::try_from(bytes).unwrap_or(usize::MAX);
         let words = memory::filled(length.div_ceil(size_of::<u128>()), 0, "values")?;
         Ok(AlignedBytes { words, length })
     }
 
-    /// The same bytes in aligned memory.
+    /// Copies bytes to aligned memory.
     ///
     /// # Errors
-    /// If there is too little memory.
+    /// Returns an error if there is too little memory.
     pub fn copy_of(bytes: &[u8]) -> Result<AlignedBytes, Error> {
         let mut copy = AlignedBytes::zeros(bytes.len() as u64)?;
         copy.bytes_mut().copy_from_slice(bytes);
         Ok(copy)
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.words)[..self.length]
     }
 
-    /// The bytes, to be filled.
+    /// Returns the bytes for writing.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut bytemuck::cast_slice_mut(&mut self.words)[..self.length]
     }

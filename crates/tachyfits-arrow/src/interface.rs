@@ -1,7 +1,7 @@
 //! Arrow's C stream interface: <https://arrow.apache.org/docs/format/CStreamInterface.html>.
 //!
-//! The consumer calls the functions of the structs by its rules: with structs that they filled, from one thread at a time, and
-//! releases each once. Those are the reasons of the blocks below.
+//! The consumer must follow the rules of the interface: pass the structs that these functions filled, from one thread
+//! at a time, and release each once. The unsafe blocks below rely on this.
 #![expect(
     unsafe_code,
     reason = "the border to other libraries: see DESIGN.md, \"Where is unsafe code allowed?\""
@@ -17,7 +17,7 @@ use tachyfits::{Error, ErrorKind};
 use crate::aligned::AlignedBytes;
 use crate::stream::{Node, TableStream, Values};
 
-/// A type.
+/// Type of an array (`ArrowSchema`).
 #[repr(C)]
 pub struct ArrowSchema {
     format: *const c_char,
@@ -31,7 +31,7 @@ pub struct ArrowSchema {
     private_data: *mut c_void,
 }
 
-/// Values.
+/// Values of an array (`ArrowArray`).
 #[repr(C)]
 pub struct ArrowArray {
     length: i64,
@@ -46,7 +46,7 @@ pub struct ArrowArray {
     private_data: *mut c_void,
 }
 
-/// Batches, one after another. Dropping it releases what its consumer did not take.
+/// A stream of batches. Dropping it releases what its consumer did not take.
 #[repr(C)]
 pub struct ArrowArrayStream {
     get_schema: Option<extern "C" fn(*mut ArrowArrayStream, *mut ArrowSchema) -> c_int>,
@@ -56,7 +56,7 @@ pub struct ArrowArrayStream {
     private_data: *mut c_void,
 }
 
-// SAFETY: a stream is moved between threads, and used by one at a time; what it owns allows that.
+// SAFETY: a stream may move between threads, but is used by one at a time; its contents permit that.
 unsafe impl Send for ArrowArrayStream {}
 
 impl Drop for ArrowArrayStream {
@@ -67,7 +67,7 @@ impl Drop for ArrowArrayStream {
     }
 }
 
-/// The end of a stream: an array that needs no release.
+/// End of a stream: an array that needs no release.
 const RELEASED: ArrowArray = ArrowArray {
     length: 0,
     null_count: 0,
@@ -81,40 +81,40 @@ const RELEASED: ArrowArray = ArrowArray {
     private_data: null_mut(),
 };
 
-/// Any field may have nulls (ARROW_FLAG_NULLABLE).
+/// Flag of a nullable field (ARROW_FLAG_NULLABLE).
 const NULLABLE: i64 = 2;
 
-/// The argument is invalid (EINVAL).
+/// Error number of an invalid argument (EINVAL).
 const INVALID: c_int = 22;
 
-/// A struct of the consumer, to be changed; none for NULL.
+/// Dereferences a mutable struct of the consumer; `None` for NULL.
 fn mutable<'a, T>(pointer: *mut T) -> Option<&'a mut T> {
-    // SAFETY: NULL, or what the type says, used by one thread.
+    // SAFETY: NULL, or a valid struct used by one thread.
     unsafe { pointer.as_mut() }
 }
 
-/// Takes back what a struct owns; NULL owns nothing.
+/// Takes back the memory that a struct owns; `None` for NULL.
 fn taken<T>(pointer: *mut T) -> Option<Box<T>> {
-    // SAFETY: made by `Box::into_raw` here, and taken once.
+    // SAFETY: created by `Box::into_raw` in this module, and taken back once.
     (!pointer.is_null()).then(|| unsafe { Box::from_raw(pointer) })
 }
 
-/// Stores a result where the consumer wants it, whatever was there before.
+/// Writes a result to the consumer's memory, without reading its old content.
 fn put<T>(place: *mut T, value: T) -> Option<()> {
     if place.is_null() {
         return None;
     }
-    // SAFETY: not NULL; a place of the consumer for a value of this type.
+    // SAFETY: not NULL; memory of the consumer for a value of this type.
     unsafe { place.write(value) };
     Some(())
 }
 
-/// Runs what releases a struct; a panic must not pass through C.
+/// Runs the release of a struct; a panic must not unwind into C.
 fn without_panic(body: impl FnOnce()) {
     let _ = catch_unwind(AssertUnwindSafe(body));
 }
 
-/// Memory of a schema.
+/// Memory owned by a schema.
 struct SchemaOwner {
     format: CString,
     name: CString,
@@ -122,9 +122,9 @@ struct SchemaOwner {
     children: Vec<*mut ArrowSchema>,
 }
 
-/// Memory of an array.
+/// Memory owned by an array.
 struct ArrayOwner {
-    /// Only held: `pointers` refers to them.
+    /// Only kept alive: `pointers` refers to these buffers.
     _buffers: Vec<Option<AlignedBytes>>,
     pointers: Vec<*const c_void>,
     children: Vec<*mut ArrowArray>,
@@ -136,12 +136,12 @@ struct StreamOwner {
     last_error: Option<CString>,
 }
 
-/// Text without the NULs that would end it.
+/// Converts text to a C string, without the NULs that would end it.
 fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', "")).unwrap_or_default()
 }
 
-/// Names and texts as the interface has them: their numbers and lengths as 32-bit integers of the machine.
+/// Encodes keys and values for the interface: counts and lengths are native 32-bit integers.
 fn metadata_bytes(entries: &[(String, String)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut put = |text: &[u8]| {
@@ -204,7 +204,7 @@ fn array_of(values: Values) -> ArrowArray {
     }
 }
 
-/// Releases what a child still holds; its consumer may have moved it away.
+/// Releases a child that its consumer has not moved away.
 fn release_child<T>(child: *mut T, release: impl FnOnce(&T) -> Option<extern "C" fn(*mut T)>) {
     if let Some(release) = mutable(child).and_then(|child| release(child)) {
         release(child);
@@ -234,7 +234,7 @@ extern "C" fn release_array(array: *mut ArrowArray) {
     });
 }
 
-/// Runs a function of a stream; its error becomes the last one.
+/// Runs a function of a stream, and stores its error as the last error.
 fn with_stream(
     stream: *mut ArrowArrayStream,
     operate: impl FnOnce(&mut TableStream) -> Result<c_int, Error>,
@@ -280,7 +280,7 @@ extern "C" fn release_stream(stream: *mut ArrowArrayStream) {
     });
 }
 
-/// The number of the operating system's error that Arrow's streams return for an error.
+/// Returns the error number (errno) of Arrow's stream interface for an error.
 fn errno(error: &Error) -> c_int {
     let (io, memory, cancelled) = (5, 12, 125);
     match (error, error.kind()) {
@@ -291,7 +291,7 @@ fn errno(error: &Error) -> c_int {
     }
 }
 
-/// A stream for other libraries, which release it.
+/// Exports a stream to other libraries, which release it.
 pub fn exported(stream: TableStream) -> ArrowArrayStream {
     let owner = Box::new(StreamOwner { stream, last_error: None });
     ArrowArrayStream {

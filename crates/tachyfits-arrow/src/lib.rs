@@ -1,8 +1,8 @@
 //! Rows of tables as streams of Arrow batches.
 //!
-//! [`TableStream`] reads batches, and [`exported`] hands it to any library that takes
-//! [Arrow's C stream interface](https://arrow.apache.org/docs/format/CStreamInterface.html): pyarrow, polars, DuckDB and others.
-//! C and Python call both.
+//! [`TableStream`] reads batches, and [`exported`] passes it to any library that supports [Arrow's C stream
+//! interface](https://arrow.apache.org/docs/format/CStreamInterface.html): pyarrow, polars, DuckDB and others. The C
+//! interface and the Python package use both.
 
 mod aligned;
 mod interface;

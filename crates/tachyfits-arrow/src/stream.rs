@@ -1,8 +1,7 @@
-//! Rows of a table as Arrow has them: batches of arrays, described by a schema.
+//! Rows of a table in Arrow's representation: batches of arrays, described by a schema.
 //!
-//! Array cells are fixed-size lists nested in the order of C, cells of
-//! different lengths large lists, complex numbers lists of two floats, text UTF-8. Units and descriptions are in the metadata
-//! of fields.
+//! Array cells are fixed-size lists nested in C order, cells of different lengths large lists, complex numbers lists of
+//! two floats, text UTF-8. Units and descriptions are in the metadata of fields.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,31 +16,31 @@ use crate::aligned::AlignedBytes;
 
 type Outcome<T> = Result<T, Error>;
 
-/// Names and texts that describe a field.
+/// Keys and values that describe a field.
 pub type FieldMetadata = Vec<(String, String)>;
 
-/// Odd elements of a column.
+/// Irregular elements of a column.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ColumnFaults {
-    /// Elements that were not as the Standard has them; of text, those outside ASCII.
+    /// Number of elements that violate the Standard; for text, of elements outside ASCII.
     pub odd: u64,
-    /// Some arrays of variable length do not have the shape of TDIMn.
+    /// Whether some arrays of variable length do not have the shape of TDIMn.
     pub misshapen: bool,
 }
 
 /// Receives the faults of each column.
 pub type Faults = Box<dyn FnOnce(&[ColumnFaults]) + Send>;
 
-/// Rows of a batch, unless the caller says how many.
+/// Default rows of a batch.
 const BATCH_ROWS: u64 = 100_000;
-/// Most bytes of the rows of a batch.
+/// Maximum bytes of the rows of a batch.
 const BATCH_BYTES: u64 = 256 << 20;
 
 /// Type, name and metadata of a field.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Node {
     pub(crate) name: String,
-    /// The type, in the letters of the C data interface.
+    /// Type, in the notation of the C data interface.
     pub(crate) format: String,
     pub(crate) metadata: Vec<(String, String)>,
     pub(crate) children: Vec<Node>,
@@ -52,7 +51,7 @@ pub(crate) struct Node {
 pub(crate) struct Values {
     pub(crate) length: u64,
     pub(crate) null_count: u64,
-    /// The first is the bitmap of values that are not null, if there is one.
+    /// Buffers; the first is the bitmap of non-null values, if there is one.
     pub(crate) buffers: Vec<Option<AlignedBytes>>,
     pub(crate) children: Vec<Values>,
 }
@@ -62,13 +61,13 @@ struct Exported {
     index: usize,
     metadata: FieldMetadata,
     cells: Cells,
-    /// Cells are arrays of variable length.
+    /// Whether cells are arrays of variable length.
     is_variable: bool,
-    /// Characters of a string, in cells of several strings of variable number.
+    /// Characters per string, for cells with a variable number of strings.
     string_width: Option<usize>,
 }
 
-/// A table read batch by batch.
+/// Reads a table batch by batch.
 pub struct TableStream {
     table: Arc<Table>,
     columns: Vec<Exported>,
@@ -82,32 +81,32 @@ pub struct TableStream {
     faults: Option<Faults>,
 }
 
-/// The part of a table that a stream gives, and how.
+/// Rows, columns and options of a stream.
 #[derive(Default)]
 pub struct Request {
     /// Numbers of columns; `None` for all.
     pub columns: Option<Vec<usize>>,
-    /// Only the rows for which this holds.
+    /// Condition that selects rows.
     pub condition: Option<String>,
-    /// The rows; their end may lie beyond the table.
+    /// The rows; the end may exceed the table.
     pub rows: Range<u64>,
-    /// Rows that are read at a time; 0 for 100 000.
+    /// Rows read at a time; 0 means 100 000.
     pub batch_rows: u64,
-    /// Of the schema, and of the field of each column; `None`: units and descriptions of the header.
+    /// Metadata of the schema, and of each column's field; `None` uses units and descriptions of the header.
     pub metadata: Option<(FieldMetadata, Vec<FieldMetadata>)>,
     /// Called once, after the last batch.
     pub faults: Option<Faults>,
-    /// 0 for one per core.
+    /// Number of threads; 0 means one per core.
     pub threads: usize,
-    /// Ends reading when it is cancelled.
+    /// Job whose cancellation ends reading.
     pub job: Option<Job>,
 }
 
 impl TableStream {
-    /// A stream of rows and columns. Nothing is read before the first batch.
+    /// Creates a stream of rows and columns. Nothing is read before the first batch.
     ///
     /// # Errors
-    /// If the table lacks a column, the condition is invalid, or the file is too short for the rows.
+    /// Returns an error if the table lacks a column, the condition is invalid, or the file is too short for the rows.
     pub fn new(table: Arc<Table>, request: Request) -> Outcome<TableStream> {
         let Request { columns, condition, rows, batch_rows, metadata, faults, threads, job } =
             request;
@@ -123,7 +122,7 @@ impl TableStream {
         let rows = rows.start.min(count)..rows.end.clamp(rows.start.min(count), count);
         table.check_rows(&Rows::Range(rows.clone()))?;
         if let Some(condition) = &condition {
-            // An invalid condition is an error of this call, not of the first batch.
+            // An invalid condition is reported here, not with the first batch.
             table.rows_where(condition, rows.start..rows.start, &RunOptions::new())?;
         }
         let most = (BATCH_BYTES / table.layout().row_bytes.max(1)).max(1);
@@ -143,14 +142,14 @@ impl TableStream {
         })
     }
 
-    /// The schema: a struct with a field for each column.
+    /// Returns the schema: a struct with a field for each column.
     pub(crate) fn schema(&self) -> Node {
         let children = self.columns.iter().map(|column| column.node(&self.table)).collect();
         let (name, metadata) = (String::new(), self.metadata.clone());
         Node { name, format: "+s".to_owned(), metadata, children }
     }
 
-    /// The next batch; none after the last one.
+    /// Reads the next batch; `None` after the last one.
     pub(crate) fn next(&mut self) -> Outcome<Option<Values>> {
         while !self.rows.is_empty() {
             let end = self.rows.end.min(self.rows.start.saturating_add(self.batch_rows));
@@ -239,11 +238,11 @@ impl TableStream {
     }
 }
 
-/// The cells of a column whose cells have one size.
+/// Cells of a column of fixed size.
 struct FixedCells {
     values: AlignedBytes,
     nulls: Option<Vec<u8>>,
-    /// Elements that were not as the Standard has them; of text, those outside ASCII.
+    /// Number of elements that violate the Standard; for text, of elements outside ASCII.
     odd: u64,
 }
 
@@ -285,10 +284,10 @@ impl Exported {
         node
     }
 
-    /// Cells of one size.
+    /// Converts cells of fixed size.
     fn values(&self, table: &Table, cells: FixedCells, rows: u64) -> Outcome<Values> {
         let count = rows * self.cells.elements();
-        // ASCII is the same in every encoding; to know that of a column takes reading all of it.
+        // ASCII is the same in every encoding; otherwise detecting the encoding requires reading the whole column.
         let encoding = match self.is_text() && cells.odd > 0 {
             true => table.text_encoding(self.index)?,
             false => TextEncoding::default(),
@@ -308,7 +307,7 @@ impl Exported {
         Ok(values)
     }
 
-    /// Cells that are arrays of variable length, and what is odd in them.
+    /// Reads cells that are arrays of variable length, and counts their irregular elements.
     fn arrays(
         &self,
         table: &Table,
@@ -349,7 +348,7 @@ impl Exported {
     }
 }
 
-/// Unit and description of a column, as Arrow's users know them, and its cards in FITS.
+/// Returns unit and description of a column under the keys that Arrow users expect, and its FITS cards.
 fn said(table: &Table, index: usize, column: &Column, cells: &Cells) -> FieldMetadata {
     let comment = format!("TCOMM{}", index + 1);
     let description = table.hdu().header.get_text(&comment).ok().flatten();
@@ -406,7 +405,7 @@ fn element_node(kind: CellKind) -> Node {
     }
 }
 
-/// Elements of a column, one after another.
+/// Converts consecutive elements of a column.
 fn elements(
     kind: CellKind,
     values: AlignedBytes,
@@ -442,7 +441,7 @@ fn list_values(offsets: AlignedBytes, length: u64, values: Values) -> Values {
     Values { length, null_count: 0, buffers, children: vec![values] }
 }
 
-/// The bitmap of values that are not null, and the number of nulls; none without nulls.
+/// Returns the bitmap of non-null values, and the number of nulls; no bitmap if there are no nulls.
 fn validity(nulls: Option<&[u8]>) -> Outcome<(Option<AlignedBytes>, u64)> {
     let count = nulls.map_or(0, |nulls| nulls.iter().filter(|null| **null != 0).count());
     match nulls {
@@ -453,7 +452,7 @@ fn validity(nulls: Option<&[u8]>) -> Outcome<(Option<AlignedBytes>, u64)> {
     }
 }
 
-/// A bit for each value, the lowest of each byte first.
+/// Packs one bit per value, from the lowest bit of each byte.
 fn bits(values: impl ExactSizeIterator<Item = bool>) -> Outcome<AlignedBytes> {
     let mut bits = AlignedBytes::zeros((values.len() as u64).div_ceil(8))?;
     let bytes = bits.bytes_mut();
@@ -467,7 +466,7 @@ fn offsets_of(offsets: &[i64]) -> Outcome<AlignedBytes> {
     AlignedBytes::copy_of(bytemuck::cast_slice(offsets))
 }
 
-/// The strings of cells as UTF-8, one after another, and where each ends.
+/// Concatenates the strings of cells as UTF-8; returns the text and the end of each string.
 fn joined<'a>(cells: impl Iterator<Item = &'a [u8]>, encoding: TextEncoding) -> (String, Vec<i64>) {
     let (mut text, mut ends) = (String::new(), vec![0]);
     for cell in cells {
