@@ -1,20 +1,19 @@
-//! Buffers that begin at a wanted alignment, without `unsafe`: a byte vector a little too long, sliced where the
-//! alignment falls.
+//! Buffers with an aligned start, without `unsafe`: a byte vector slightly longer than needed, sliced at the first
+//! aligned byte.
 //!
-//! A buffer is grown, never shrunk, and each byte of it is filled with zeros once, when it is allocated; it is not
-//! cleared between uses.
+//! A buffer grows but never shrinks. Each byte is set to zero once, when it is allocated, and not cleared between uses.
 
 use std::ops::Range;
 
 use tachyfits_memory as memory;
 
-/// The size of a cache line: the alignment of ordinary buffers.
+/// Size of a cache line: the alignment of ordinary buffers.
 pub(crate) const CACHE_LINE: usize = 64;
 
-/// The size of a large page of memory, which the system makes, clears or enters whole.
+/// Size of a large memory page, which the system allocates, clears and maps as a whole.
 pub(crate) const LARGE_PAGE: usize = 2 << 20;
 
-/// The alignment of offsets, lengths and memory for direct I/O: the page size, a multiple of every common block size.
+/// Alignment of offsets, lengths and memory for direct I/O: the page size, a multiple of every common block size.
 pub(crate) const PAGE: usize = 4096;
 
 /// Bytes with an aligned start.
@@ -26,7 +25,8 @@ pub(crate) struct AlignedBuffer {
 }
 
 impl AlignedBuffer {
-    /// Makes at least `length` bytes available, the first at a multiple of `alignment`; false if there is no memory.
+    /// Makes at least `length` bytes available, the first at a multiple of `alignment`. Returns false if there is not
+    /// enough memory.
     ///
     /// The old content is lost when the buffer grows.
     pub(crate) fn ensure(&mut self, length: usize, alignment: usize) -> bool {
@@ -44,12 +44,12 @@ impl AlignedBuffer {
         true
     }
 
-    /// The bytes made available so far.
+    /// Returns the available bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[self.start..self.start + self.length]
     }
 
-    /// A part of the bytes, for writing.
+    /// Returns a part of the bytes, for writing.
     pub(crate) fn part_mut(&mut self, range: Range<usize>) -> &mut [u8] {
         &mut self.bytes[self.start..self.start + self.length][range]
     }

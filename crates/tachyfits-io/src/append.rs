@@ -10,13 +10,14 @@ use crate::aligned::{AlignedBuffer, PAGE};
 use crate::made::{BLOCKS, Made};
 use crate::operation::RunOptions;
 
-/// Bytes of a block: half of a second-level cache, with where they come from.
+/// Bytes of a block: half of a second-level cache, which leaves room for the source of the bytes.
 pub(crate) const BLOCK: u64 = 256 << 10;
 
-/// Bytes for which a second thread makes blocks ahead: some hundred times what it takes to start it.
+/// Smallest size for which a second thread fills blocks ahead: starting the thread takes about one per cent of that
+/// time.
 const WORTH_A_THREAD: u64 = 4 << 20;
 
-/// The end of a file that is being written.
+/// Writer that appends to a file.
 ///
 /// ```
 /// use tachyfits_io::operation::RunOptions;
@@ -43,18 +44,18 @@ const WORTH_A_THREAD: u64 = 4 << 20;
 pub struct AppendBlock {
     block: UnwrittenBlock,
     made: Made,
-    /// Where the next byte goes.
+    /// Offset of the next byte.
     end: u64,
     /// Offset of the first unwritten byte, in the block of `end`.
     written: u64,
 }
 
 impl AppendBlock {
-    /// Number of bytes before and after its part that `make` may write into its room, for functions
-    /// that cannot cut their output.
+    /// Bytes before and after a part that `make` may overwrite in its buffer, for functions whose output exceeds the
+    /// part.
     pub const SLACK: usize = 64;
 
-    /// Begins at byte `at` of a file.
+    /// Returns a writer that begins at byte `at` of a file.
     pub fn new(at: u64) -> AppendBlock {
         AppendBlock {
             block: UnwrittenBlock::default(),
@@ -64,18 +65,19 @@ impl AppendBlock {
         }
     }
 
-    /// Where the next byte goes.
+    /// Returns the offset of the next byte.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// Appends `bytes` bytes; full blocks are written.
+    /// Appends `bytes` bytes, and writes full blocks.
     ///
-    /// `make` gets a range of these bytes, counted from 0, and the room for it, with [`AppendBlock::SLACK`] bytes on both sides. Parts may be requested in any order, by two
-    /// threads if the options allow that and the size is worth it.
+    /// `make` receives a range of these bytes, counted from 0, and a buffer for it with [`AppendBlock::SLACK`] extra
+    /// bytes on both sides. Parts may be requested in any order, from two threads if the options allow it and the data
+    /// are large enough.
     ///
     /// # Errors
-    /// Those of `write`, which gets an offset and bytes. The file is then to be given up.
+    /// Errors of `write`, which receives an offset and bytes. The file is then incomplete and must be discarded.
     pub fn append<E>(
         &mut self,
         bytes: u64,
@@ -106,7 +108,7 @@ impl AppendBlock {
         Ok(())
     }
 
-    /// Writes what is not written yet.
+    /// Writes the remaining bytes.
     ///
     /// # Errors
     /// As [`AppendBlock::append`].
@@ -118,30 +120,30 @@ impl AppendBlock {
         Ok(())
     }
 
-    /// Goes on at another byte of the file.
+    /// Continues at another byte of the file.
     ///
     /// # Panics
-    /// If something is not written yet.
+    /// If unwritten bytes remain.
     pub fn go_on_at(&mut self, at: u64) {
         assert_eq!(self.written, self.end, "what was put before is written");
         (self.end, self.written) = (at, at);
     }
 }
 
-/// Where the block of a byte of the file ends.
+/// Returns the end of the block that contains a byte of the file.
 pub(crate) fn end_of_block(at: u64) -> u64 {
     (at / BLOCK + 1) * BLOCK
 }
 
-/// Memory for one block of a file, which the block of a later file gets: the system gives memory a page at a time, and a new
-/// block takes as long to get as to write.
+/// Memory for one block of a file, reused for later blocks: the system provides memory one page at a time, so
+/// allocating a block takes as long as writing it.
 #[derive(Debug, Default)]
 pub(crate) struct UnwrittenBlock {
     memory: AlignedBuffer,
 }
 
-/// A spare buffer that no block uses: one is enough for a file. It is never waited for, because a
-/// process forked while another thread held the lock would wait for ever.
+/// Spare buffers; one is enough for a file. The lock is only tried, because a process forked while another thread held
+/// it would wait for ever.
 static SPARE: Mutex<Vec<AlignedBuffer>> = Mutex::new(Vec::new());
 
 impl Drop for UnwrittenBlock {
@@ -154,7 +156,7 @@ impl Drop for UnwrittenBlock {
 }
 
 impl UnwrittenBlock {
-    /// The room for a part of the file that lies in one block, and the slack on both sides.
+    /// Returns the buffer for a part of the file within one block, including the slack on both sides.
     pub(crate) fn room(&mut self, part: &Range<u64>) -> &mut [u8] {
         if self.memory.bytes().is_empty() {
             let spare = SPARE.try_lock().ok();
@@ -166,13 +168,13 @@ impl UnwrittenBlock {
         self.memory.part_mut(start - AppendBlock::SLACK..end + AppendBlock::SLACK)
     }
 
-    /// Bytes that were put.
+    /// Returns the bytes of a part that was filled before.
     pub(crate) fn bytes(&self, part: &Range<u64>) -> &[u8] {
         &self.memory.bytes()[within(part)]
     }
 }
 
-/// The place of a part of the file in the memory for its block, which begins a page further on.
+/// Returns the position of a part of the file in the memory of its block, which begins after one page of slack.
 fn within(part: &Range<u64>) -> Range<usize> {
     let start = PAGE + (part.start % BLOCK) as usize;
     start..start + (part.end - part.start) as usize
@@ -190,12 +192,12 @@ mod tests {
     use crate::executor::{Executor, Job};
     use crate::operation::RunOptions;
 
-    /// Expected byte `at` of the file.
+    /// Returns the expected byte `at` of the file.
     fn content(at: u64) -> u8 {
         (at % 251) as u8
     }
 
-    /// Puts bytes of the file that begin `before` bytes further on than their first one: elements of 16 bytes, whole.
+    /// Writes bytes of the file from `before` bytes before the part, as whole 16-byte elements.
     fn put(before: u64, part: Range<u64>, room: &mut [u8]) {
         let first = part.start / 16 * 16;
         let end = part.end.next_multiple_of(16);
@@ -212,12 +214,12 @@ mod tests {
             for (number, block) in (0..).zip(&mut blocks) {
                 block.room(&(0..5)).fill(number);
             }
-            // No two blocks share memory.
+            // Blocks do not share memory.
             for (number, block) in (0..).zip(&blocks) {
                 assert_eq!(block.bytes(&(0..5)), [number; 5]);
             }
             drop(blocks);
-            // Other tests may have some of it meanwhile.
+            // Concurrent tests may use some of the spare buffers.
             assert!(SPARE.lock().unwrap().len() <= BLOCKS + 1);
         }
     }

@@ -1,4 +1,4 @@
-//! The storages of this crate. The traits that they implement are in `storage` and `lend`, which know none of them.
+//! Storages of this crate. The modules `storage` and `lend` define their traits and do not depend on them.
 
 pub(crate) mod cached;
 pub(crate) mod direct;

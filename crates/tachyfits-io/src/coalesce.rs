@@ -1,10 +1,9 @@
-//! From the byte ranges that a task wants to the reads that get them: sorted, joined across small gaps, and kept within
-//! a bounded amount of memory.
+//! Planning of the reads for a task's byte ranges: sorted, coalesced across small gaps, and with limited memory.
 //!
-//! Joined ranges are read as one *segment* into the buffer, gaps and all, if at least half of the segment is wanted.
-//! Where more is gap than not (one pixel of every plane), the segment is read through a small staging buffer and only
-//! the wanted pieces are kept: else a few wanted bytes per gap of 32 KiB would need a buffer thousands of times their
-//! size.
+//! Coalesced ranges are read as one *segment* into the buffer, with its gaps, if at least half of the segment was
+//! requested. A sparse segment (such as one pixel of every plane) is read through a small staging buffer, and only the
+//! requested pieces are kept. Otherwise a few requested bytes per gap of 32 KiB would need a buffer thousands of times
+//! their size.
 
 use std::ops::Range;
 
@@ -12,39 +11,39 @@ use tachyfits_memory::{self as memory, NoMemory};
 
 use crate::profile::{Latency, Profile};
 
-/// The most bytes of gaps that a task reads beside as many as it wants, over a network: where little is wanted of many
-/// places, joining them all would fetch the whole file.
+/// Maximum bytes of gaps that a task reads over a network, in addition to as many as it requests: coalescing a few
+/// bytes in many places would fetch the whole file.
 const WASTED_BYTES: u64 = 1 << 20;
 
-/// Gaps of up to this many bytes are cheaper to read than the requests that skip them, also over a line of 8 MB/s.
+/// Gaps of up to this many bytes are cheaper to read than separate requests, even at 8 MB/s.
 const CHEAP_GAP: u64 = 16 << 10;
 
-/// The most bytes of cheap gaps that a task reads: they are in its buffer.
+/// Maximum bytes of cheap gaps that a task reads, because they are in its buffer.
 const CHEAP_BYTES: u64 = 32 << 20;
 
-/// Wanted bytes that are read together.
+/// Ranges that are read together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
-    /// The bytes to read.
+    /// Bytes to read.
     pub(crate) range: Range<u64>,
-    /// The ranges within, as positions in [`Plan::order`].
+    /// Ranges in the segment, as positions in [`Plan::order`].
     pub(crate) members: Range<usize>,
-    /// The sum of the lengths of the ranges within.
+    /// Total length of the ranges in the segment.
     wanted: u64,
 }
 
-/// The reads of one task. Its vectors are reused from task to task.
+/// Reads of one task. The vectors are reused from task to task.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    /// The indices of the ranges that are not empty, by their beginning.
+    /// Indices of the non-empty ranges, ordered by their start.
     pub(crate) order: Vec<usize>,
-    /// The reads, ascending and apart by more than the gap.
+    /// Reads, in ascending order and separated by more than the gap.
     pub(crate) segments: Vec<Segment>,
     latency: Latency,
 }
 
 impl Plan {
-    /// Whether more of a segment is gap than wanted, so that the pieces are worth picking out. Over a network, gaps are
+    /// Whether gaps make up more than half of a segment, so that copying the pieces pays off. Over a network gaps are
     /// limited, and a segment is one read.
     pub(crate) fn is_sparse(&self, index: usize) -> bool {
         let Segment { range, wanted, .. } = &self.segments[index];
@@ -54,7 +53,7 @@ impl Plan {
     /// Reserves memory for planning the reads of this many ranges.
     ///
     /// # Errors
-    /// If there is too little.
+    /// If there is not enough memory.
     pub(crate) fn reserve(&mut self, ranges: usize) -> Result<(), NoMemory> {
         self.order.clear();
         self.segments.clear();
@@ -68,7 +67,7 @@ impl Plan {
         self.order.clear();
         self.segments.clear();
         self.order.extend((0..ranges.len()).filter(|&index| !ranges[index].is_empty()));
-        // Callers mostly give ascending ranges, on which this is one comparison each.
+        // Callers mostly pass ascending ranges, which need only one comparison each.
         self.order.sort_unstable_by_key(|&index| ranges[index].start);
         let gap_bytes = match profile.latency {
             Latency::Network => self.largest_gap(ranges, profile.gap_bytes),
@@ -92,7 +91,8 @@ impl Plan {
         }
     }
 
-    /// The largest gap such that those of up to its size, and of up to `most` bytes, are few bytes in all, or cheap.
+    /// Returns the largest gap, up to `most` bytes, such that all gaps up to this size are few bytes in total, or
+    /// cheap.
     fn largest_gap(&self, ranges: &[Range<u64>], most: u64) -> u64 {
         let (mut gaps, mut limit, mut end) = (Vec::new(), WASTED_BYTES, None);
         for range in self.order.iter().map(|&index| &ranges[index]) {
@@ -115,7 +115,8 @@ impl Plan {
     }
 }
 
-/// Appends a range to ascending ones: the last one grows if the new one overlaps it, or follows after at most `gap`.
+/// Appends a range to ascending ranges. Extends the last range if the new one overlaps it or follows within `gap`
+/// bytes.
 ///
 /// ```
 /// use tachyfits_io::push_coalesced;
@@ -192,7 +193,7 @@ mod tests {
             let rows = |plane| (0..8).map(move |row| plane * gap + row * 1000);
             (0..planes).flat_map(rows).map(|place| place..place + 4).collect()
         };
-        // All gaps between the planes of a few, and those between rows alone of many.
+        // With few planes, all gaps between them are read; with many, only those between rows.
         let few = WASTED_BYTES / gap;
         for (planes, segments) in [(few, 1), (100, 100)] {
             plan.make(&pixels(planes), &Profile::NETWORK);
@@ -203,12 +204,12 @@ mod tests {
         let boxes: Vec<_> = (0..60).flat_map(rows).map(|place| place..place + 80).collect();
         plan.make(&boxes, &Profile::NETWORK);
         assert_eq!(plan.segments.len(), 60);
-        // Though not of more bytes than a task has room for.
+        // But not if they exceed the memory of a task.
         let column: Vec<_> =
             (0..8000).map(|row| row * CHEAP_GAP).map(|place| place..place + 4).collect();
         plan.make(&column, &Profile::NETWORK);
         assert_eq!(plan.segments.len(), 8000);
-        // As many bytes as are wanted of them.
+        // As many bytes of gaps as were requested.
         let halves: Vec<_> = (0..100).map(|place| 2 * place * gap..(2 * place + 1) * gap).collect();
         plan.make(&halves, &Profile::NETWORK);
         assert_eq!(plan.segments.len(), 1);

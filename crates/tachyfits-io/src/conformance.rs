@@ -1,5 +1,4 @@
-//! Requirements of every storage, as a suite that the tests of any implementation can call, in this
-//! crate or elsewhere.
+//! Requirements of every storage, as a test suite for any implementation, in this crate or elsewhere.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,10 +13,10 @@ const SIZES: [usize; 10] = [0, 1, 63, 64, 4095, 4096, 4097, 8192, 12_345, 1_300_
 const EDGES: [usize; 14] =
     [0, 1, 2, 7, 63, 64, 65, 4095, 4096, 4097, 8191, 8192, 100_000, 1_299_999];
 
-/// Checks that the storages that `make` gives for a content behave as [`Storage`] says.
+/// Checks that the storages that `make` returns for a content behave as [`Storage`] requires.
 ///
 /// # Panics
-/// If they do not; the message says what was read where.
+/// If they do not; the message names the bytes and their offset.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -41,7 +40,7 @@ pub fn storage_suite(make: impl Fn(&[u8]) -> Arc<dyn Storage>) {
     concurrent_reads(&*storage, &content);
 }
 
-/// Writes `content` to a file in a separate directory, which is removed when the first of the two is dropped.
+/// Writes `content` to a file in a separate directory, which is removed when the directory handle is dropped.
 #[cfg(test)]
 pub(crate) fn temporary_file(content: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -50,13 +49,13 @@ pub(crate) fn temporary_file(content: &[u8]) -> (tempfile::TempDir, std::path::P
     (directory, path)
 }
 
-/// Bytes that differ from those one, 64 or 4096 places away.
+/// Returns bytes that differ from those 1, 64 or 4096 bytes away.
 fn pattern(size: usize) -> Vec<u8> {
     (0..size).map(|index| (index ^ (index / 61) ^ (index / 4096 * 7)) as u8).collect()
 }
 
 fn reads_at_all_edges(storage: &dyn Storage, content: &[u8]) {
-    // Memory at several alignments; the bytes around must stay untouched.
+    // Memory at several alignments; the bytes around must stay unchanged.
     let mut memory = vec![0xA5; content.len() + 8192];
     let ends = EDGES.iter().map(|edge| content.len().saturating_sub(*edge));
     let offsets: Vec<usize> = EDGES.iter().copied().chain(ends).collect();
@@ -83,7 +82,7 @@ fn read_one(storage: &dyn Storage, offset: usize, expected: &[u8], memory: &mut 
     memory[at..at + length].fill(0xA5);
 }
 
-/// As many requests in one call, which overlap; and one beyond the end among them.
+/// Many overlapping requests in one call, one of them beyond the end.
 fn reads_of_one_call(storage: &dyn Storage, content: &[u8]) {
     const BYTES: usize = 100;
     let offsets = EDGES.into_iter().filter(|offset| offset + BYTES <= content.len());
@@ -135,7 +134,7 @@ fn hints_are_harmless(storage: &dyn Storage) {
     let size = storage.bytes();
     for range in [0..0, 0..size, size..size + 10, 0..u64::MAX, u64::MAX..u64::MAX] {
         storage.will_need(range.clone());
-        // Either answer is right; it must only come back.
+        // Either result is valid; the call must only return.
         let _ = storage.is_resident(range);
     }
 }

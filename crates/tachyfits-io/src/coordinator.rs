@@ -1,13 +1,12 @@
 //! Assignment of tasks to threads and the order of merging results: the shared state of a run,
 //! under one lock.
 //!
-//! Tasks are claimed in ascending order, so when a task fails, every task below it has been claimed and is going to be
-//! finished. From that follows what a run promises: the error reported is that of the lowest failing task, and exactly
-//! the tasks below it have been merged, whatever the number of threads. The *horizon* is the one variable of that rule:
-//! tasks at or above it are neither begun nor merged. It starts at the number of tasks, drops to a failing task, and to
-//! zero where the run is stopped or panics.
+//! Tasks are claimed in ascending order, so when a task fails, every task below it has been claimed and will be
+//! finished. Therefore a run reports the error of the lowest failing task, and merges exactly the tasks below it, for
+//! any number of threads. The *horizon* implements this rule: tasks at or above it are neither started nor merged. It
+//! starts at the number of tasks, drops to a failing task, and to zero if the run is stopped or panics.
 //!
-//! A task is claimed only within a window above the merged ones, which bounds the results and blocks in memory.
+//! A task is claimed only within a window above the merged tasks, which limits the results and blocks in memory.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,63 +15,62 @@ use std::time::{Duration, Instant};
 use crate::error::IoError;
 use crate::fetch::Block;
 
-/// A waiting thread that may have to see Ctrl-C is called this often.
+/// Interval at which the callback of a waiting thread, which may have to see Ctrl-C, is called.
 const BETWEEN_IDLE_CALLS: Duration = Duration::from_millis(50);
 
-/// The next step of a worker.
+/// Next step of a worker.
 pub(crate) enum Next<T> {
-    /// A task.
+    /// Work on a task.
     Task(T),
-    /// A task later, after [`Coordinator::wait`].
+    /// Call [`Coordinator::wait`], then ask again.
     Later,
     /// Nothing.
     End,
 }
 
-/// The shared state of a run.
+/// Shared state of a run.
 pub(crate) struct Coordinator<'s, R, E> {
     state: Mutex<State<'s, R, E>>,
-    /// Workers wait for it: a task, a block that was read, the end.
+    /// Signals workers: a task, a block that was read, or the end.
     changed: Condvar,
-    /// Readers wait for it: room to read on, or the end.
+    /// Signals readers: a free block, or the end.
     room: Condvar,
     window: u64,
-    /// The number of workers.
+    /// Number of workers.
     workers: usize,
-    /// The number of free blocks for which a reader that had none is woken: several, since whenever it is, it takes a
-    /// processor from a worker.
+    /// Number of free blocks at which an idle reader is woken: several, because each wake-up takes a processor from a
+    /// worker.
     refill: usize,
 }
 
 struct State<'s, R, E> {
-    /// The next task to claim.
+    /// Next task to claim.
     next: u64,
-    /// The next task to merge; all below are merged.
+    /// Next task to merge; all tasks below are merged.
     merged: u64,
     horizon: u64,
     /// Results that wait for a lower task.
     results: BTreeMap<u64, R>,
-    /// Whether a thread is merging; it takes along what becomes ready meanwhile.
+    /// Whether a thread is merging; it also merges results that become ready meanwhile.
     merging: bool,
     failure: Option<(u64, E)>,
-    /// Why the run was stopped.
+    /// Reason for stopping the run.
     stopped: Option<IoError>,
-    /// Blocks that are read and wait for a worker (with readers ahead).
+    /// Blocks that are read and wait for a worker (with read-ahead).
     ready: BTreeMap<u64, Block<'s>>,
     /// Blocks that wait for a reader.
     free: Vec<Block<'s>>,
-    /// The number of tasks that are being read, since when, and the time before that in which some were.
+    /// Number of tasks being read, the start of the current period of reading, and the duration of earlier ones.
     reading: usize,
     reading_since: Instant,
     read: Duration,
-    /// Numbers of waiting workers and readers, so that no system call wakes threads when none
-    /// waits.
+    /// Numbers of waiting workers and readers, so that no system call is made if none waits.
     waiting: usize,
     waiting_readers: usize,
 }
 
 impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
-    /// The state before the first of `tasks` tasks, with `blocks` blocks for readers.
+    /// Returns the state before the first of `tasks` tasks, with `blocks` blocks for readers.
     pub(crate) fn new(
         tasks: u64,
         window: usize,
@@ -105,7 +103,7 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         }
     }
 
-    /// The next task for a worker that reads for itself.
+    /// Returns the next task for a worker that reads by itself.
     pub(crate) fn claim(&self) -> Next<u64> {
         let mut state = self.lock();
         match state.next < state.horizon {
@@ -122,8 +120,7 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         state.next < state.merged + self.window
     }
 
-    /// Waits until there is a task for a worker, a block that was read if others read, or the end. `idle` is called now and
-    /// then.
+    /// Waits until there is a task for a worker, a block if others read, or the end. Calls `idle` regularly.
     pub(crate) fn wait(&self, others_read: bool, idle: &dyn Fn()) {
         let mut state = self.lock();
         loop {
@@ -138,10 +135,10 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         }
     }
 
-    /// The next task for a reader, with a block to read it into; waits for both, `None` at the end.
+    /// Waits for the next task for a reader and a block to read it into; returns `None` at the end.
     ///
-    /// The first reader (number 0) reads whenever there is room, the others help only when workers might have to wait:
-    /// while one keeps ahead of them, a second would only take the processors from them.
+    /// The first reader (number 0) reads whenever a block is free. The others help only if workers may have to wait:
+    /// while one reader stays ahead of the workers, a second one would only take processors from them.
     pub(crate) fn claim_read(&self, reader: usize) -> Option<(u64, Block<'s>)> {
         let mut state = self.lock();
         let mut least = 1;
@@ -163,7 +160,7 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         None
     }
 
-    /// Hands a block that was read to the workers.
+    /// Passes a block that was read to the workers.
     pub(crate) fn deliver(&self, index: u64, block: Block<'s>) {
         let mut state = self.lock();
         state.end_reading();
@@ -171,18 +168,18 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         self.wake(&state);
     }
 
-    /// Says that a block could not be read.
+    /// Records that a block could not be read.
     pub(crate) fn fail_read(&self, index: u64, error: E) {
         self.lock().end_reading();
         self.fail(index, error);
     }
 
-    /// The time in which at least one reader read.
+    /// Returns the time in which at least one reader was reading.
     pub(crate) fn read_time(&self) -> Duration {
         self.lock().read
     }
 
-    /// The lowest task that is read, for a worker.
+    /// Returns the lowest task that was read, for a worker.
     pub(crate) fn take(&self) -> Next<(u64, Block<'s>)> {
         let mut state = self.lock();
         if state.has_ready()
@@ -195,7 +192,7 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         if state.is_read() { Next::End } else { Next::Later }
     }
 
-    /// Waits for the last result to be merged, or a failure or the end before it, and calls `idle` now and then.
+    /// Waits until the last result is merged, or for a failure or the end before it. Calls `idle` regularly.
     pub(crate) fn finish(&self, idle: &dyn Fn()) {
         let mut state = self.lock();
         while state.merged < state.horizon {
@@ -203,14 +200,14 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         }
     }
 
-    /// Gives a block back to the readers.
+    /// Returns a block to the readers.
     pub(crate) fn recycle(&self, block: Block<'s>) {
         let mut state = self.lock();
         state.free.push(block);
         self.wake_readers(&state);
     }
 
-    /// Records the failure of a task; of several, the lowest counts.
+    /// Records the failure of a task; the lowest failing task counts.
     pub(crate) fn fail(&self, index: u64, error: E) {
         let mut state = self.lock();
         if state.failure.as_ref().is_none_or(|(lowest, _)| index < *lowest) {
@@ -220,8 +217,8 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         self.wake(&state);
     }
 
-    /// Takes the result of a task; the thread that closes a gap merges everything that is ready, in
-    /// order, one at a time.
+    /// Adds the result of a task. The thread that closes a gap merges all results that are ready, in order, one at a
+    /// time.
     pub(crate) fn complete(&self, index: u64, result: R, merge: impl Fn(u64, R) -> Result<(), E>) {
         let mut state = self.lock();
         state.results.insert(index, result);
@@ -251,18 +248,18 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         self.lock().stopped.is_some()
     }
 
-    /// Whether no result is wanted any more.
+    /// Whether no further results are needed.
     pub(crate) fn is_ended(&self) -> bool {
         self.lock().horizon == 0
     }
 
-    /// Stops everything: no task is begun or merged after. The first reason counts.
+    /// Stops the run: no task is started or merged afterwards. The first reason counts.
     pub(crate) fn stop(&self, reason: IoError) {
         self.lock().stopped.get_or_insert(reason);
         self.end();
     }
 
-    /// How the run ended.
+    /// Returns the outcome of the run.
     pub(crate) fn outcome(self) -> Result<(), E> {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         match (state.stopped, state.failure) {
@@ -272,8 +269,8 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         }
     }
 
-    /// A guard that stops the other threads if this one panics, so that the panic is reported and
-    /// no thread waits for it.
+    /// Returns a guard that stops the other threads if this one panics, so that the panic is reported and no thread
+    /// waits for it.
     pub(crate) fn stop_on_panic(&self) -> StopOnPanic<'_, 's, R, E> {
         StopOnPanic(self)
     }
@@ -284,7 +281,7 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         self.wake(&state);
     }
 
-    /// The state is never left inconsistent: no code of the caller runs under the lock.
+    /// Locks the state, which is consistent even after a panic: no code of the caller runs under the lock.
     fn lock(&self) -> MutexGuard<'_, State<'s, R, E>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -298,7 +295,7 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         let waited = self.changed.wait_timeout(state, BETWEEN_IDLE_CALLS);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.waiting -= 1;
-        // No code of the caller runs under the lock, which it may need.
+        // The caller's code may need the lock.
         drop(state);
         idle();
         self.lock()
@@ -311,7 +308,7 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         self.wake_readers(state);
     }
 
-    /// Wakes the readers if there is something that they wait for.
+    /// Wakes the readers if they can continue.
     fn wake_readers(&self, state: &State<'s, R, E>) {
         let free = state.free.len();
         let room = free >= self.refill || (free > 0 && state.ready.len() < self.workers);
@@ -322,12 +319,12 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
 }
 
 impl<R, E> State<'_, R, E> {
-    /// Whether a block is there for a worker.
+    /// Whether a block is ready for a worker.
     fn has_ready(&self) -> bool {
         self.ready.first_key_value().is_some_and(|(&index, _)| index < self.horizon)
     }
 
-    /// Whether no further block will come: at horizon zero none is taken, and a reader that panicked never delivers.
+    /// Whether no further block will come: at horizon zero none is used, and a reader that panicked never delivers one.
     fn is_read(&self) -> bool {
         self.horizon == 0 || (self.next >= self.horizon && self.reading == 0)
     }
@@ -366,16 +363,16 @@ mod tests {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    /// Nothing comes within this time where nothing is to come, and something within the other where it is.
+    /// Time within which nothing may happen in the first case, and something must happen in the second.
     const SHORT: Duration = Duration::from_millis(50);
     const LONG: Duration = Duration::from_secs(20);
 
-    /// A coordinator of `workers` workers, with `ahead` blocks to read ahead.
+    /// Returns a coordinator of `workers` workers, with `ahead` blocks to read ahead.
     fn coordinator(workers: usize, ahead: usize) -> Coordinator<'static, (), IoError> {
         Coordinator::new(20, 20, workers, workers + ahead)
     }
 
-    /// Claims of a waiting reader after one step, and after another.
+    /// Returns the claims of a waiting reader after each of two steps.
     fn claims(
         line: &Coordinator<'static, (), IoError>,
         reader: usize,
@@ -401,7 +398,7 @@ mod tests {
         let line = coordinator(1, 4);
         let (first, block) = line.claim_read(1).unwrap();
         line.deliver(first, block);
-        // There is something for the one worker: only the first reader goes on.
+        // The only worker has a task: only the first reader continues.
         let take = || assert!(matches!(line.take(), Next::Task(_)));
         assert_eq!(claims(&line, 1, [&|| (), &take]), [Err(RecvTimeoutError::Timeout), Ok(1)]);
     }

@@ -1,4 +1,5 @@
-//! Which other descriptors of this process have a file open: for libraries that read a file which their host opened.
+//! Search for other descriptors of this process that have a file open: for libraries that read a file opened by their
+//! host.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::Write;
@@ -9,12 +10,12 @@ use std::path::Path;
 use crate::backend::file::FileStorage;
 use crate::error::IoError;
 
-/// The folder of links to the descriptors of this process.
+/// Directory of links to the descriptors of this process.
 const DESCRIPTORS: &str = "/proc/self/fd";
 
 impl FileStorage {
-    /// The number of another descriptor of this process that has this file open, except those in `except`; `last` if it
-    /// still has. `None` if no other descriptor has, or the system does not say.
+    /// Returns another descriptor of this process that has this file open, except those in `except`; `last` if it is
+    /// still valid. `None` if there is none, or the system does not report descriptors.
     pub fn descriptor_elsewhere(&self, last: Option<i32>, except: &[i32]) -> Option<i32> {
         let this = self.file().metadata().ok()?;
         let (own, links) = (self.descriptor(), Path::new(DESCRIPTORS));
@@ -30,14 +31,13 @@ impl FileStorage {
         })
     }
 
-    /// Device and inode of the file that the own descriptor has open; `None` if it has none, because it was closed by its
-    /// number.
+    /// Returns device and inode of the file behind our descriptor; `None` if the descriptor was closed by its number.
     pub fn identity(&self) -> Option<(u64, u64)> {
         let metadata = self.file().metadata().ok()?;
         Some((metadata.dev(), metadata.ino()))
     }
 
-    /// The number of the own descriptor.
+    /// Returns the number of our descriptor.
     pub fn descriptor(&self) -> i32 {
         self.file().as_raw_fd()
     }
@@ -47,7 +47,7 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// Appends text to a file, which is created if it does not exist: logs that several processes write.
+/// Appends text to a file, creating it if necessary: for logs that several processes write.
 ///
 /// # Errors
 /// If the file cannot be opened or written.
@@ -78,7 +78,7 @@ mod tests {
         let metadata = other.metadata().unwrap();
         assert_eq!(storage.identity(), Some((metadata.dev(), metadata.ino())));
         assert_eq!(storage.descriptor_elsewhere(Some(storage.descriptor()), &[]), Some(number));
-        // Another file of the same name is another file.
+        // A new file with the same name is a different file.
         let old = storage;
         std::fs::rename(&path, directory.path().join("old")).unwrap();
         std::fs::write(&path, b"content").unwrap();

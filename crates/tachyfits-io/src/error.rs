@@ -1,7 +1,7 @@
-//! Errors of reading and writing bytes: one variant per cause, with the place, the expected and the
-//! found value, a stable code, and a hint on a separate line.
+//! Errors of reading and writing bytes: one variant per cause, with the position, the expected and the actual value, a
+//! stable code, and a hint on a separate line.
 //!
-//! It does not know FITS: the engine adds the HDU and the keyword.
+//! The module knows nothing of FITS: the engine adds the HDU and the keyword.
 
 use std::error::Error;
 use std::fmt;
@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use tachyfits_memory::NoMemory;
 
-/// The kind of error: Python has one exception class for each.
+/// Kind of an error: Python has one exception class per kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// The bytes could not be had or written.
+    /// Bytes could not be read or written.
     Io,
     /// The contents of the file break the rules of its format.
     Format,
@@ -25,7 +25,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The kind in lower case, for lists.
+    /// Returns the kind in lower case, for lists.
     pub fn as_str(self) -> &'static str {
         match self {
             ErrorKind::Io => "io",
@@ -36,7 +36,7 @@ impl ErrorKind {
     }
 }
 
-/// An input or output error; its text is the message and, on a second line, what to do about it.
+/// An input or output error; its text is the message and, on a second line, a hint.
 ///
 /// ```
 /// use tachyfits_io::{IoError, StorageKind, open};
@@ -49,16 +49,16 @@ impl ErrorKind {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum IoError {
-    /// There is no file of this name.
+    /// No file has this name.
     NotFound {
-        /// The name as given.
+        /// Name from the caller.
         path: PathBuf,
     },
-    /// The name is that of a directory, a device or a pipe where a regular file is needed.
+    /// The name is that of a directory, a device or a pipe, but a regular file is needed.
     NotAFile {
-        /// The name as given.
+        /// Name from the caller.
         path: PathBuf,
-        /// The kind of object found instead.
+        /// Kind of the object.
         found: &'static str,
     },
     /// The file could not be opened or examined.
@@ -72,7 +72,7 @@ pub enum IoError {
     Read {
         /// The name of the storage.
         name: String,
-        /// Where the read began, in bytes from the beginning.
+        /// Offset of the read, in bytes.
         offset: u64,
         /// Number of bytes requested.
         expected: u64,
@@ -83,18 +83,18 @@ pub enum IoError {
     Short {
         /// The name of the storage.
         name: String,
-        /// Where the read began, in bytes from the beginning.
+        /// Offset of the read, in bytes.
         offset: u64,
         /// Number of bytes requested.
         expected: u64,
-        /// Where the storage ends, in bytes from the beginning.
+        /// Size of the storage, in bytes.
         size: u64,
     },
-    /// A server did not give an object, or a part of it.
+    /// A server did not return an object, or a part of it.
     Remote {
-        /// The URL without what is secret in it.
+        /// URL without secrets.
         name: String,
-        /// Why, in the words of the server or of its client.
+        /// Reason, in the words of the server or its client.
         source: io::Error,
     },
     /// The file could not be mapped into memory.
@@ -115,14 +115,14 @@ pub enum IoError {
     Gzip {
         /// The name of the storage.
         name: String,
-        /// The number of the gzip member, counted from 0.
+        /// Number of the gzip member, counted from 0.
         member: u64,
-        /// How many bytes were inflated before the damage.
+        /// Number of bytes inflated before the damage.
         inflated: u64,
         /// The fault.
         detail: String,
     },
-    /// The content is compressed in a way that is not read here.
+    /// The content has a compression format that is not supported.
     Compressed {
         /// The name of the storage.
         name: String,
@@ -140,10 +140,10 @@ pub enum IoError {
     Memory {
         /// The name of the storage.
         name: String,
-        /// How many bytes were needed.
+        /// Number of bytes needed.
         bytes: u64,
     },
-    /// A temporary file could not be made or written.
+    /// A temporary file could not be created or written.
     Temporary {
         /// The directory.
         directory: PathBuf,
@@ -155,7 +155,7 @@ pub enum IoError {
         /// The output file.
         path: PathBuf,
     },
-    /// The output file could not be begun.
+    /// The output file could not be created.
     Create {
         /// The output file.
         path: PathBuf,
@@ -166,27 +166,27 @@ pub enum IoError {
     Write {
         /// The output file.
         path: PathBuf,
-        /// Where the write began, in bytes from the beginning.
+        /// Offset of the write, in bytes.
         offset: u64,
-        /// How many bytes were to be written.
+        /// Number of bytes to write.
         expected: u64,
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The finished output could not be given its name; an existing file of that name is unchanged.
+    /// The complete output could not be renamed to its final name; an existing file of that name is unchanged.
     Commit {
         /// The output file.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The file is not what it was when it was opened to be changed.
+    /// The file has changed since it was opened for editing.
     Changed {
         /// The file.
         path: PathBuf,
-        /// Its size then.
+        /// Size when opened.
         expected: u64,
-        /// Its size now; it may be the same, with another time of change.
+        /// Current size; it may be the same, with another modification time.
         found: u64,
     },
     /// Another process is changing the file.
@@ -194,13 +194,13 @@ pub enum IoError {
         /// The file.
         path: PathBuf,
     },
-    /// A change of the file is under way, or was interrupted and has to be undone.
+    /// A change of the file is in progress, or was interrupted and must be undone.
     Unfinished {
         /// The file.
         path: PathBuf,
         /// The journal with the old bytes.
         journal: PathBuf,
-        /// Why that is not done now.
+        /// Reason why the change is not undone now.
         cause: Pending,
     },
     /// An edit failed and the file could not be restored.
@@ -214,25 +214,25 @@ pub enum IoError {
     },
     /// The journal of an interrupted edit cannot be used.
     Journal {
-        /// The journal.
+        /// Journal.
         path: PathBuf,
-        /// The file that it is about.
+        /// File that the journal belongs to.
         target: PathBuf,
-        /// Why not.
+        /// Reason.
         detail: String,
     },
-    /// Values that were computed for the pixels of the storage are too large for their type.
+    /// Computed values are too large for the pixel type of the storage.
     Values {
         /// The name of the storage.
         name: String,
-        /// How many.
+        /// Number of these values.
         count: u64,
     },
-    /// The storage holds content from which its bytes cannot be made, such as a damaged compressed tile.
+    /// The storage has content that cannot be decoded, such as a damaged compressed tile.
     Content {
         /// The name of the storage.
         name: String,
-        /// The fault and its place.
+        /// Fault and position.
         source: Box<dyn Error + Send + Sync>,
     },
     /// The threads of a run could not be started.
@@ -242,9 +242,9 @@ pub enum IoError {
     },
     /// The run was cancelled.
     Cancelled,
-    /// The run needs more than its job allows.
+    /// The run exceeds a limit of its job.
     Budget {
-        /// The limit, and what was used.
+        /// Limit and usage.
         budget: Budget,
     },
 }
@@ -256,7 +256,7 @@ impl From<NoMemory> for IoError {
     }
 }
 
-/// A limit of a [`crate::Job`] that was exceeded.
+/// Limit of a [`crate::Job`] that was exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Budget {
@@ -264,34 +264,34 @@ pub enum Budget {
     Bytes {
         /// The limit.
         most: u64,
-        /// The bytes used before.
+        /// Bytes used before.
         used: u64,
-        /// The bytes that the next task needs.
+        /// Bytes that the next task needs.
         needed: u64,
     },
     /// Time.
     Time {
         /// The limit.
         most: Duration,
-        /// The time since the job began.
+        /// Time since the job began.
         used: Duration,
     },
 }
 
-/// Why an unfinished edit is neither completed nor undone when the file is opened.
+/// Reason why an unfinished edit is neither completed nor undone when the file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Pending {
-    /// Another process is writing it.
+    /// Another process is writing the file.
     UnderWay,
     /// This user may not write the file or read its journal.
     Forbidden,
-    /// The file system has no locks, so a process that writes it cannot be detected.
+    /// The file system has no locks, so a process that writes the file cannot be detected.
     NoLocks,
 }
 
 impl IoError {
-    /// The error for a file that cannot be opened or examined.
+    /// Returns the error for a file that cannot be opened or examined.
     pub(crate) fn opening(path: &Path, source: io::Error) -> IoError {
         let path = path.to_owned();
         match source.kind() {
@@ -301,7 +301,7 @@ impl IoError {
         }
     }
 
-    /// The kind of error.
+    /// Returns the kind of error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             IoError::Limit { .. } | IoError::Memory { .. } | IoError::Budget { .. } => {
@@ -317,7 +317,7 @@ impl IoError {
         }
     }
 
-    /// The stable code of this error, for programs and for the documentation.
+    /// Returns the stable code of this error, for programs and for the documentation.
     pub fn code(&self) -> &'static str {
         match self {
             IoError::NotFound { .. } => "io-not-found",
@@ -350,7 +350,7 @@ impl IoError {
         }
     }
 
-    /// The message, in one line without the hint.
+    /// Returns the message, in one line without the hint.
     pub fn message(&self) -> String {
         match self.subject() {
             Some(subject) => format!("{subject}: {}", self.event()),
@@ -358,7 +358,7 @@ impl IoError {
         }
     }
 
-    /// The file or directory concerned.
+    /// Returns the file or directory concerned.
     fn subject(&self) -> Option<String> {
         Some(match self {
             IoError::NotFound { path }
@@ -389,7 +389,7 @@ impl IoError {
         })
     }
 
-    /// The message without its subject.
+    /// Returns the message without its subject.
     fn event(&self) -> String {
         match self {
             IoError::NotFound { .. } => "no such file".to_owned(),
@@ -468,7 +468,7 @@ impl IoError {
         }
     }
 
-    /// The hint, in one line; `{a|b}` holds the wordings for Python and for the command line.
+    /// Returns the hint, in one line; `{a|b}` contains the wordings for Python and for the command line.
     pub fn hint(&self) -> &'static str {
         match self {
             IoError::NotFound { .. } => "check the name and the current directory",
@@ -546,12 +546,12 @@ impl IoError {
         }
     }
 
-    /// The operating system's error number, where it was the operating system that refused.
+    /// Returns the error number of the operating system, if the error came from there.
     pub fn raw_os_error(&self) -> Option<i32> {
         self.cause().and_then(io::Error::raw_os_error)
     }
 
-    /// One example of each error, in the order of the documentation; every code occurs exactly once.
+    /// Returns one example of each error, in the order of the documentation; every code occurs exactly once.
     ///
     /// ```
     /// let codes: Vec<_> = tachyfits_io::IoError::examples().iter().map(|e| e.code()).collect();
@@ -609,7 +609,8 @@ impl IoError {
         ]
     }
 
-    /// The error of the operating system or of a file object, if there is one. Its text is part of this error's.
+    /// Returns the error of the operating system or of a file object, if there is one. Its text is part of this error's
+    /// text.
     pub fn cause(&self) -> Option<&io::Error> {
         match self {
             IoError::Open { source, .. }
@@ -651,7 +652,7 @@ impl fmt::Display for IoError {
 }
 
 impl Error for IoError {
-    /// The source of the [cause](IoError::cause), whose own text is part of this error's.
+    /// Returns the source of the [cause](IoError::cause); the text of the cause itself is part of this error's text.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             IoError::Content { source, .. } => source.source(),

@@ -1,14 +1,13 @@
-//! Permits to compute, which all runs of a process share, so that many requests at once keep no more cores busy than
-//! one.
+//! Permits to compute, shared by all runs of a process, so that many concurrent requests use no more cores than one.
 //!
-//! A thread that computes for a run holds a permit. The calling thread works itself; it waits for its permit while others
-//! hold them all. Further threads are started when permits are free. Higher priorities get permits first, equal ones the
-//! same number each. If there are more runs than permits, they take turns. A thread looks between two tasks whether it has
-//! to give its permit back, which costs one atomic load.
+//! A thread that computes for a run has a permit. The calling thread works too; it waits for a permit if all are in
+//! use. Further threads are started when permits are free. Runs of higher priority get permits first, runs of equal
+//! priority get the same number. If there are more runs than permits, they take turns. Between two tasks a thread
+//! checks whether it must return its permit, which costs one atomic load.
 //!
-//! Two rules exclude deadlocks. A thread that waits, for a block or for a device, gives its permit back meanwhile. A
-//! run that is started within a run (by a callback, or by a storage that reads others) uses the permit of its calling
-//! thread and never waits for one.
+//! Two rules exclude deadlocks. A thread that waits for a block or for a device returns its permit meanwhile. A run
+//! started within a run (by a callback, or by a storage that reads others) uses the permit of its calling thread and
+//! never waits for one.
 
 mod job;
 mod team;
@@ -26,13 +25,13 @@ use crate::notes::Notes;
 pub use job::{CancelToken, Job, Priority};
 pub(crate) use team::{Team, Threads, Worker, work_together};
 
-/// How long a run computes before it makes room for an equal one that has no permit: many times what a change costs.
+/// Time that a run computes before it yields to an equal run without a permit: many times the cost of a switch.
 const TURN: Duration = Duration::from_millis(5);
 
-/// A thread that waits for a permit looks this often whether its run was cancelled.
+/// Interval at which a thread waiting for a permit checks whether its run was cancelled.
 const BETWEEN_CHECKS: Duration = Duration::from_millis(50);
 
-/// A pool of permits to compute. Clones share the permits.
+/// Pool of permits to compute. Clones share the permits.
 ///
 /// ```
 /// use tachyfits_io::{Executor, Job, PipelineOptions};
@@ -48,8 +47,8 @@ const BETWEEN_CHECKS: Duration = Duration::from_millis(50);
 pub struct Executor(Arc<Pool>);
 
 struct Pool {
-    /// Whether a run that requests more threads than there are permits gets them: the user of a process decides about
-    /// its cores, a request to a server does not.
+    /// Whether runs that request more threads than there are permits get them: a user may decide about the cores of a
+    /// process, a request to a server may not.
     grows: bool,
     permits: usize,
     state: Mutex<Permits>,
@@ -60,43 +59,43 @@ struct Permits {
     turn: Duration,
     /// Permits in use.
     held: usize,
-    /// In the order of their turns.
+    /// Runs in the order of their turns.
     runs: Vec<Entry>,
 }
 
-/// A run that has permits or wants some.
+/// A run that has or needs permits.
 struct Entry {
     run: Arc<ActiveRun>,
     priority: Priority,
-    /// The threads that could compute now: fewer while some wait for something else than a permit.
+    /// Number of threads that could compute now: smaller while threads wait for something other than a permit.
     most: usize,
-    /// The number of threads that the user requested; 0 if none.
+    /// Number of threads that the user requested; 0 if unspecified.
     requested: usize,
     held: usize,
-    /// Threads that wait for a permit.
+    /// Threads waiting for a permit.
     waiting: usize,
-    /// The number of permits that it should have now.
+    /// Number of permits that the run should have now.
     share: usize,
-    /// Since when it has had permits.
+    /// Time at which the run received its first permit.
     since: Instant,
 }
 
-/// A run as its threads see it.
+/// A run, as its threads see it.
 pub(crate) struct ActiveRun {
     executor: Executor,
     job: Option<Job>,
-    /// Whether its threads have to look at the executor: the number of its permits should change.
+    /// Whether its threads must call the executor because the number of permits should change.
     attention: AtomicBool,
     /// Threads of this run wait here for a permit.
     granted: Condvar,
-    /// No task is left to begin.
+    /// Whether no task is left to start.
     ended: AtomicBool,
     /// Whether its calling thread belongs to another run.
     is_nested: bool,
 }
 
 impl Executor {
-    /// A pool of a number of permits; 0 is one for each processor.
+    /// Returns a pool with a number of permits; 0 means one per processor.
     pub fn new(permits: usize) -> Executor {
         Executor::build(permits, false, TURN)
     }
@@ -107,10 +106,10 @@ impl Executor {
         Executor(Arc::new(Pool { grows, permits, state: Mutex::new(state) }))
     }
 
-    /// The pool of runs without a [`Job`]: a permit for each processor. A run that requests more threads gets them, since
-    /// threads that wait for a device need no processor.
+    /// Returns the pool of runs without a [`Job`], with one permit per processor. A run that requests more threads gets
+    /// them, because threads that wait for a device need no processor.
     pub fn of_process() -> Executor {
-        // A process that was forked has none of the threads that hold permits in the copy of the pool.
+        // After a fork, the process does not have the threads that hold permits in its copy of the pool.
         static POOL: Mutex<Option<(u32, Executor)>> = Mutex::new(None);
         let new = || Executor::build(0, true, TURN);
         // For the same reason, the lock may be held for ever.
@@ -127,17 +126,17 @@ impl Executor {
         new()
     }
 
-    /// The number of permits.
+    /// Returns the number of permits.
     pub fn permits(&self) -> usize {
         self.0.permits
     }
 
-    /// The number of permits in use.
+    /// Returns the number of permits in use.
     pub fn in_use(&self) -> usize {
         self.lock().held
     }
 
-    /// The number of threads of a run that requests a number, 0 for all.
+    /// Returns the number of threads of a run that requests a number, 0 for all.
     fn threads(&self, requested: usize) -> usize {
         match requested {
             0 => self.permits(),
@@ -158,7 +157,8 @@ impl fmt::Debug for Executor {
     }
 }
 
-/// The number of threads that a run of a job uses at most: those requested, 0 for all, as far as the executor has permits.
+/// Returns the maximum number of threads of a job's run: the requested number, 0 for all, limited by the executor's
+/// permits.
 pub(crate) fn threads_of(job: Option<&Job>, requested: usize) -> usize {
     match (current(), job) {
         (Some(outer), _) => outer.executor.threads(requested),
@@ -168,14 +168,15 @@ pub(crate) fn threads_of(job: Option<&Job>, requested: usize) -> usize {
     }
 }
 
-/// Asking the system reads files of control groups, which takes longer than a small run.
+/// Returns the number of processors, queried once: it reads files of control groups, which takes longer than a small
+/// run.
 pub(crate) fn processors() -> usize {
     static PROCESSORS: OnceLock<usize> = OnceLock::new();
     *PROCESSORS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
 }
 
 impl Permits {
-    /// A pool of permits may be exceeded where a user requested it.
+    /// Returns the number of permits that may be in use: more than the pool has if a user requested more threads.
     fn capacity(&self, grows: bool) -> usize {
         match grows {
             true => self.runs.iter().map(|entry| entry.requested).fold(self.permits, usize::max),
@@ -213,7 +214,7 @@ impl Permits {
         self.runs.iter().any(|entry| waits(entry) && entry.waiting > 0)
     }
 
-    /// Shares the permits out after something changed, and tells the runs that this concerns.
+    /// Redistributes the permits after a change, and notifies the affected runs.
     fn settle(&mut self, grows: bool) {
         let capacity = self.capacity(grows);
         let mut left = capacity;
@@ -234,7 +235,7 @@ impl Permits {
         }
     }
 
-    /// Shares permits out among the runs of a priority, the same number each as far as they can use it; returns the rest.
+    /// Distributes permits equally among the runs of a priority, up to the number that each can use; returns the rest.
     fn share_out(&mut self, priority: Priority, mut left: usize) -> usize {
         self.runs
             .iter_mut()
@@ -256,7 +257,7 @@ impl Permits {
     }
 }
 
-/// The next step of a thread that gave its permit to another run.
+/// Next step of a thread that gave its permit to another run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     Wait,
@@ -264,8 +265,8 @@ enum Then {
 }
 
 impl ActiveRun {
-    /// Begins a run of at most `most` threads that compute, and gives the calling thread a permit if one is free now: a
-    /// small run takes no longer than two visits to the executor. A calling thread that belongs to a run needs none.
+    /// Begins a run of at most `most` computing threads, and gives the calling thread a permit if one is free, so that
+    /// a small run only calls the executor twice. A calling thread that belongs to a run needs no permit.
     fn begin(job: Option<&Job>, most: usize, requested: usize) -> (Arc<ActiveRun>, bool) {
         let outer = current();
         let executor = match (&outer, job) {
@@ -331,14 +332,14 @@ impl ActiveRun {
         });
     }
 
-    /// Waits for a permit; `false` without one where the run was stopped, which is asked now and then, or at its end if that
-    /// is a reason to give up.
+    /// Waits for a permit. Returns `false` without one if the run was stopped, which is checked regularly, or at its
+    /// end if `gives_up_at_end`.
     fn acquire(&self, gives_up_at_end: bool, is_stopped: &dyn Fn() -> bool) -> bool {
         self.change_entry(|state, place| state.runs[place].waiting += 1);
         self.wait(gives_up_at_end, is_stopped)
     }
 
-    /// The same for a thread that is counted as waiting.
+    /// Does the same as [`ActiveRun::acquire`] for a thread that is already counted as waiting.
     fn wait(&self, gives_up_at_end: bool, is_stopped: &dyn Fn() -> bool) -> bool {
         let grows = self.executor.0.grows;
         let mut state = self.executor.lock();
@@ -366,7 +367,7 @@ impl ActiveRun {
         }
     }
 
-    /// Does something else than computing: without the permit of this thread, if it has one of this run.
+    /// Runs a closure that does not compute, without the permit of this thread, if it has one of this run.
     fn without_permit<T>(
         &self,
         gives_up_at_end: bool,
@@ -388,7 +389,7 @@ impl ActiveRun {
         result
     }
 
-    /// Gives the permit of a thread back if another run should have it; `false` if not.
+    /// Returns the permit of a thread if another run should have it; `false` if not.
     fn give_way(&self, then: Then) -> bool {
         let grows = self.executor.0.grows;
         self.change(|state| {
@@ -410,7 +411,7 @@ impl ActiveRun {
         })
     }
 
-    /// Takes permits that are free for at most `most` further threads; returns their number.
+    /// Takes free permits for at most `most` further threads; returns their number.
     fn enlist(&self, most: usize) -> usize {
         let grows = self.executor.0.grows;
         self.change(|state| {
@@ -424,10 +425,10 @@ impl ActiveRun {
         })
     }
 
-    /// Wakes the threads that wait for a permit: no task is left.
+    /// Wakes the threads that wait for a permit, because no task is left.
     fn end(&self) {
         self.ended.store(true, Ordering::Relaxed);
-        // Under the lock, so that no thread misses it between its look and its sleep.
+        // Under the lock, so that no thread misses it between checking and sleeping.
         let _state = self.executor.lock();
         self.granted.notify_all();
     }
@@ -455,12 +456,12 @@ fn current() -> Option<Arc<ActiveRun>> {
     CURRENT.with_borrow(Clone::clone)
 }
 
-/// Whether a run that this thread starts is within another one.
+/// Whether a run started by this thread would be nested in another one.
 pub(crate) fn is_nested() -> bool {
     CURRENT.with_borrow(Option::is_some)
 }
 
-/// Whether the work that this thread does now is to go on.
+/// Returns an error if the current work of this thread must end.
 pub(crate) fn check_current() -> Result<(), IoError> {
     // A token may call functions that start runs.
     match current().as_ref().and_then(|run| run.job()) {
@@ -469,7 +470,7 @@ pub(crate) fn check_current() -> Result<(), IoError> {
     }
 }
 
-/// Takes bytes from the budget of the work that this thread does now.
+/// Takes bytes from the budget of the current work of this thread.
 pub(crate) fn charge_current(bytes: u64) -> Result<(), IoError> {
     CURRENT.with_borrow(|run| match run.as_ref().and_then(|run| run.job()) {
         Some(job) => job.charge(bytes),
@@ -477,25 +478,25 @@ pub(crate) fn charge_current(bytes: u64) -> Result<(), IoError> {
     })
 }
 
-/// The collector of notes of the work that this thread does now.
+/// Returns the collector of notes for the current work of this thread.
 pub(crate) fn current_notes() -> Option<Notes> {
     CURRENT.with_borrow(|run| run.as_ref()?.job.as_ref()?.notes.clone())
 }
 
-/// Does something that does not compute, within a task: calls a function that may wait for other threads. No lock may be
-/// held that these need.
+/// Runs a closure that does not compute, within a task, such as a function that may wait for other threads. The caller
+/// must not hold a lock that these need.
 pub fn without_permit<T>(work: impl FnOnce() -> T) -> T {
     let Some(run) = current() else { return work() };
     let is_stopped = || run.job().is_some_and(|job| job.check().is_err());
     run.without_permit(false, &is_stopped, work)
 }
 
-/// The permit of this thread, of the run that it works for.
+/// Permit of this thread, from the run that it works for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Permit {
     None,
     Held,
-    /// It was given back until something else than computing is done.
+    /// Returned until a closure that does not compute has ended.
     Paused,
 }
 
@@ -517,7 +518,7 @@ impl Permit {
     }
 }
 
-/// Makes a run the one that this thread works for, until it is dropped.
+/// Sets the run that this thread works for, until it is dropped.
 struct Entered(Option<Arc<ActiveRun>>, Permit);
 
 impl Entered {

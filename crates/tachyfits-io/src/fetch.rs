@@ -1,4 +1,4 @@
-//! The bytes of one task: fetched into a reused, aligned buffer, or borrowed where the storage has them in memory.
+//! Bytes of one task: fetched into a reused, aligned buffer, or borrowed if the storage has them in memory.
 
 use std::cell::Cell;
 use std::fmt;
@@ -14,26 +14,25 @@ use crate::error::IoError;
 use crate::executor;
 use crate::storage::{Request, Storage};
 
-/// Sparse segments are read in steps of this many bytes, which stay in the second-level cache while they are picked
-/// over.
+/// Step size for reading sparse segments: a step stays in the second-level cache while pieces are copied from it.
 const STAGING_BYTES: u64 = 256 << 10;
 
-/// Where the ranges of a task lie, which has at least one byte.
+/// Extent of the ranges of a task, which has at least one byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// The bytes of all ranges; those that several have in common count for each.
+    /// Total bytes of all ranges; bytes in several ranges count several times.
     pub bytes: u64,
     /// From the lowest byte to the highest one.
     pub within: Range<u64>,
 }
 
-/// The bytes of the ranges that a task requested, in the order of its request.
+/// Bytes of the ranges that a task requested, in the order of the request.
 pub struct Fetched<'a> {
     places: &'a [Place<'a>],
     bytes: &'a [u8],
     /// All bytes of the storage.
     all: Option<&'a [u8]>,
-    /// Asks the run of the task whether it was cancelled; without it the thread's own is asked.
+    /// Reports whether the run of the task was cancelled; without it, the state of the current thread counts.
     pub(crate) cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
 
@@ -44,10 +43,10 @@ impl fmt::Debug for Fetched<'_> {
 }
 
 impl Fetched<'_> {
-    /// Exactly the bytes of range `index` of the task.
+    /// Returns the bytes of range `index` of the task.
     ///
     /// # Panics
-    /// If the task has no such range.
+    /// If the task has no range with this index.
     pub fn piece(&self, index: usize) -> &[u8] {
         match &self.places[index] {
             Place::Borrowed(bytes) => bytes,
@@ -55,8 +54,8 @@ impl Fetched<'_> {
         }
     }
 
-    /// The bytes of a range within the [`Extent`] of the task, where the storage lends all of its bytes: there are no pieces
-    /// then. `is_dense`: all of them are going to be used.
+    /// Returns the bytes of a range within the [`Extent`] of the task, if the storage lends all of its bytes; there are
+    /// no pieces in this case. `is_dense`: whether all of the bytes will be used.
     #[inline]
     pub fn lent(&self, range: Range<u64>, is_dense: bool) -> Option<&[u8]> {
         let bytes = self.all?.get(range.start as usize..range.end as usize)?;
@@ -66,18 +65,18 @@ impl Fetched<'_> {
         Some(bytes)
     }
 
-    /// Some of the ranges.
+    /// Returns some of the ranges.
     pub(crate) fn part(&self, pieces: Range<usize>) -> Fetched<'_> {
         Fetched { places: &self.places[pieces], ..*self }
     }
 
-    /// The number of ranges of the task.
+    /// Returns the number of ranges of the task.
     pub fn pieces(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether the work was cancelled. A task that takes longer than some hundredths of a second asks now and then, and may
-    /// end with any result then: it is not used.
+    /// Whether the work was cancelled. A task that takes longer than some hundredths of a second should check this
+    /// regularly; after a cancellation it may return any result, which is discarded.
     pub fn is_cancelled(&self) -> bool {
         match self.cancelled {
             Some(cancelled) => cancelled(),
@@ -86,8 +85,8 @@ impl Fetched<'_> {
     }
 }
 
-/// Fetches some ranges here and now, and hands them to `use_them`: for the few bytes that are not worth a [`crate::run`].
-/// Within a run they count as its bytes.
+/// Fetches some ranges on the calling thread and passes them to `use_them`: for few bytes, without the cost of a
+/// [`crate::run`]. Within a run they count as its bytes.
 ///
 /// ```
 /// use tachyfits_io::{MemoryStorage, fetch};
@@ -99,8 +98,8 @@ impl Fetched<'_> {
 /// ```
 ///
 /// # Errors
-/// If the storage ends before, reading fails or memory is short, and as [`crate::run`] where the work is cancelled or
-/// exceeds a limit.
+/// If the storage ends before, reading fails or memory is insufficient, and as [`crate::run`] if the work is cancelled
+/// or exceeds a limit.
 pub fn fetch<R>(
     storage: &dyn Storage,
     ask: impl FnOnce(&mut Vec<Range<u64>>),
@@ -127,50 +126,50 @@ pub fn fetch<R>(
     executor::check_current().map(|()| used)
 }
 
-/// Ranges that are looked for in the page cache before any is borrowed from it.
+/// Number of ranges that are checked for being in the page cache before any is borrowed from it.
 const LOOKS: usize = 4;
 
-/// Ranges of fewer bytes on average, of less than a share of the bytes between the first and the last one, are picked: a copy
-/// would be of the gaps.
+/// Limits below which ranges count as picked: the average bytes per range, and the share of the bytes between the first
+/// and the last range. Copying these would mostly copy gaps.
 const PICKED_BYTES: u64 = 1 << 10;
 const PICKED_SHARE: u64 = 8;
 
-/// Where the bytes of a range are.
+/// Position of the bytes of a range.
 #[derive(Clone, Debug)]
 enum Place<'s> {
     Borrowed(&'s [u8]),
     Buffer(Range<usize>),
 }
 
-/// Everything that is reused from task to task to fetch their bytes.
+/// State that is reused from task to task for fetching bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Block<'s> {
-    /// The ranges of the task, as requested.
+    /// Ranges of the task, as requested.
     pub(crate) ranges: Vec<Range<u64>>,
-    /// All bytes of the storage, and the extent of the task in them, whose ranges were not listed.
+    /// All bytes of the storage, and the task's extent in them, if its ranges were not listed.
     all: Option<(&'s [u8], Extent)>,
     plan: Plan,
     places: Vec<Place<'s>>,
-    /// For each segment of the plan, what to read for it; where it goes, if it is read whole.
+    /// For each segment of the plan: the range to read, and its position in the buffer if the segment is read as a
+    /// whole.
     reads: Vec<(Range<u64>, usize)>,
     buffer: AlignedBuffer,
     staging: AlignedBuffer,
 }
 
-/// The bytes of large pages that a task may enter in a map for each byte that it wants, if they are more than
-/// [`MOST_ENTERED`].
+/// Bytes of large pages that a task may map per requested byte, if they exceed [`MOST_ENTERED`].
 const ENTERED_FOR_EACH: u64 = 2;
 
-/// The most bytes of a buffer that a thread keeps for its next run.
+/// Maximum bytes of a buffer that a thread keeps for its next run.
 const KEPT_BYTES: usize = 1 << 20;
 
 thread_local! {
-    /// The buffer of this thread's last run: new memory would be cleared by the system, which takes as long as reading.
+    /// Buffer of this thread's last run: the system would clear new memory, which takes as long as reading.
     static KEPT: Cell<AlignedBuffer> = Cell::new(AlignedBuffer::default());
 }
 
 impl<'s> Block<'s> {
-    /// A block in the memory of this thread's last one.
+    /// Returns a block that reuses the memory of this thread's last block.
     pub(crate) fn of_this_thread() -> Block<'s> {
         Block { buffer: KEPT.take(), ..Block::default() }
     }
@@ -182,8 +181,8 @@ impl<'s> Block<'s> {
         }
     }
 
-    /// Takes all bytes of the storage for a task with an extent, where the storage lends them; otherwise [`Block::ranges`] are
-    /// the next step.
+    /// Borrows all bytes of the storage for a task with an extent, if the storage lends them. Otherwise fill
+    /// [`Block::ranges`] next.
     pub(crate) fn take_all(
         &mut self,
         storage: &'s dyn Storage,
@@ -198,13 +197,13 @@ impl<'s> Block<'s> {
         self.all.is_some()
     }
 
-    /// Fetches the bytes of [`Block::ranges`]; returns how many were read, gaps included, and none where borrowed.
-    /// `cached`: what a map lends is taken; [`Block::intact`] is asked after.
+    /// Fetches the bytes of [`Block::ranges`]; returns the number of bytes read, including gaps, 0 if borrowed.
+    /// `cached`: whether to borrow from a map; call [`Block::intact`] afterwards.
     pub(crate) fn fetch(&mut self, storage: &'s dyn Storage, cached: bool) -> Result<u64, IoError> {
         if self.all.is_some() || self.borrow(storage, cached) {
             return Ok(0);
         }
-        // Before anything is allocated: a range beyond the end may be of any size.
+        // Checked before allocating: a range beyond the end may have any size.
         for range in self.ranges.iter().filter(|range| !range.is_empty()) {
             storage.check_within(range.start, range.end - range.start)?;
         }
@@ -223,14 +222,14 @@ impl<'s> Block<'s> {
         Ok(read)
     }
 
-    /// The bytes that were fetched last.
+    /// Returns the bytes that were fetched last.
     pub(crate) fn fetched(&self) -> Fetched<'_> {
         let all = self.all.as_ref().map(|(all, _)| *all);
         let places = if all.is_some() { &[][..] } else { &self.places };
         Fetched { places, bytes: self.buffer.bytes(), all, cancelled: None }
     }
 
-    /// The number of bytes requested.
+    /// Returns the number of bytes requested.
     pub(crate) fn wanted(&self) -> u64 {
         if let Some((_, extent)) = &self.all {
             return extent.bytes;
@@ -249,13 +248,13 @@ impl<'s> Block<'s> {
             && wanted.saturating_mul(PICKED_SHARE) < end - start
     }
 
-    /// The reads that the ranges need, to be announced; nothing is read.
+    /// Returns the reads for the ranges, so that they can be announced, without reading.
     pub(crate) fn planned(&mut self, storage: &dyn Storage) -> impl Iterator<Item = Range<u64>> {
         self.plan.make(&self.ranges, &storage.profile());
         self.plan.segments.iter().map(|segment| segment.range.clone())
     }
 
-    /// Whether bytes that were borrowed were there as long as they were used.
+    /// Checks that borrowed bytes existed until they were used.
     pub(crate) fn intact(&self, storage: &dyn Storage) -> Result<(), IoError> {
         if let Some((_, extent)) = &self.all {
             return storage.intact(extent.within.clone());
@@ -270,14 +269,14 @@ impl<'s> Block<'s> {
         storage.intact(start..used.map(|range| range.end).max().unwrap_or(0))
     }
 
-    /// Takes every range from the memory of the storage, or none.
+    /// Borrows every range from the memory of the storage, or none.
     fn borrow(&mut self, storage: &'s dyn Storage, cached: bool) -> bool {
         self.places.clear();
-        // Only to borrow: a storage may map the file for this.
+        // Called only to borrow, because a storage may map the file for it.
         if cached && let Some(all) = storage.all_mapped() {
             return self.borrow_of(all);
         }
-        // A page is entered whole for any byte of it: a box of many planes would seem to need many times its size.
+        // Any access maps a whole page, so a box of many planes would seem to need many times its size.
         let most = MOST_ENTERED.max(self.wanted().saturating_mul(ENTERED_FOR_EACH));
         let cached = cached && entered_bytes(&self.ranges) <= most;
         for range in &self.ranges {
@@ -294,7 +293,7 @@ impl<'s> Block<'s> {
         true
     }
 
-    /// Takes every range from all bytes of the storage, and enters its pages: in a loop of its own, in which the processor
+    /// Borrows every range from all bytes of the storage, and maps its pages in a separate loop, in which the processor
     /// waits for many of them at once.
     fn borrow_of(&mut self, all: &'s [u8]) -> bool {
         for range in &self.ranges {
@@ -314,10 +313,10 @@ impl<'s> Block<'s> {
         true
     }
 
-    /// Gives every range its place in the buffer; returns the length that the buffer must have.
+    /// Assigns every range its position in the buffer; returns the required length of the buffer.
     fn place(&mut self, storage: &dyn Storage) -> u64 {
         self.places.clear();
-        // At most the reserved room.
+        // Within the reserved capacity.
         self.places.resize(self.ranges.len(), Place::Buffer(0..0));
         self.reads.clear();
         let alignment = buffer_alignment(storage) as u64;
@@ -344,7 +343,7 @@ impl<'s> Block<'s> {
         end
     }
 
-    /// Reads all segments that are not sparse with their gaps into the buffer.
+    /// Reads all segments that are not sparse, including gaps, into the buffer.
     fn read_whole(&mut self, storage: &dyn Storage, end: usize) -> Result<u64, IoError> {
         let most = usize::try_from(storage.profile().request_bytes).unwrap_or(usize::MAX);
         let (mut rest, mut at) = (self.buffer.part_mut(0..end), 0);
@@ -367,7 +366,7 @@ impl<'s> Block<'s> {
         Ok(total)
     }
 
-    /// Reads a segment step by step and keeps the wanted pieces only.
+    /// Reads a segment step by step and keeps only the requested pieces.
     fn read_sparse(&mut self, storage: &dyn Storage, index: usize) -> Result<u64, IoError> {
         let members = &self.plan.order[self.plan.segments[index].members.clone()];
         let mut rest = members;
@@ -378,7 +377,7 @@ impl<'s> Block<'s> {
                 |&&index: &&usize| self.ranges[index].end <= start.saturating_add(STAGING_BYTES);
             let count = rest.iter().take_while(fits).count();
             if count == 0 {
-                // Longer than a step: it goes to its place at once.
+                // Longer than a step: read directly to its position.
                 let range = &self.ranges[first];
                 storage
                     .read_exact_at(range.start, place_of(&mut self.buffer, &self.places[first]))?;
@@ -409,7 +408,7 @@ fn length(range: &Range<u64>) -> usize {
     (range.end - range.start) as usize
 }
 
-/// The part of the buffer that a place names.
+/// Returns the part of the buffer that a place refers to.
 fn place_of<'b>(buffer: &'b mut AlignedBuffer, place: &Place<'_>) -> &'b mut [u8] {
     match place {
         Place::Buffer(range) => buffer.part_mut(range.clone()),
@@ -417,7 +416,7 @@ fn place_of<'b>(buffer: &'b mut AlignedBuffer, place: &Place<'_>) -> &'b mut [u8
     }
 }
 
-/// Widens a read to the alignment of the storage, not beyond its end.
+/// Widens a read to the alignment of the storage, but not beyond its end.
 fn widen(range: &Range<u64>, storage: &dyn Storage) -> Range<u64> {
     let alignment = storage.profile().alignment as u64;
     let end = range.end.div_ceil(alignment).saturating_mul(alignment);
@@ -476,7 +475,7 @@ mod tests {
     fn sparse_ranges_take_little_memory_and_long_ones_their_own_read() {
         let content = content();
         let (_directory, storages) = storages(&content);
-        // One pixel per row of 8 KiB, and one piece longer than the staging in the middle of them.
+        // One pixel per row of 8 KiB, and in the middle a piece longer than the staging buffer.
         let long = 700_000..700_000 + STAGING_BYTES + 5;
         let mut ranges: Vec<_> = (0..240).map(|row| row * 8192 + 3..row * 8192 + 7).collect();
         ranges.insert(0, long);
@@ -512,7 +511,7 @@ mod tests {
         };
         file.set_len(MOST_KEPT + 1).unwrap();
         assert_eq!((read(MOST, 100), read(MOST + 1, 100)), (0, (MOST + 1) * 100));
-        // Unless it wants much of each, or the pages stay mapped in any case.
+        // Unless the task requests much of each page, or the pages stay mapped anyway.
         assert_eq!(read(MOST + 1, PAGE / 2), 0);
         file.set_len(MOST_KEPT).unwrap();
         assert_eq!(read(MOST + 1, 100), 0);

@@ -1,5 +1,5 @@
-//! Reading a range directly into its destination, without a block between: one copy in memory less
-//! than [`crate::run`]. For pixels that only need their bytes swapped, in place or on the way.
+//! Reading a range directly into its destination, without an intermediate block: one copy in memory less than
+//! [`crate::run`]. For pixels that only need their bytes swapped, in place or while copying.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -13,19 +13,19 @@ use crate::profile::{Latency, Profile};
 use crate::report::Report;
 use crate::storage::{Request, Storage, unless_changed};
 
-/// Less than this is not worth a thread: it takes as long to start one as to copy a few ten thousand bytes.
+/// Smallest number of bytes per thread: starting a thread takes as long as copying tens of thousands of bytes.
 const WORTH_A_THREAD: usize = 256 << 10;
 
-/// So few bytes are read without a permit: to get one takes about as long as they do.
+/// Bytes that are read without a permit, because acquiring one takes about as long as reading them.
 const LITTLE: usize = 64 << 10;
 
-/// Whether so few bytes are read at once, by the calling thread and without a permit: they are in a file on this machine.
+/// Whether so few bytes are read at once by the calling thread without a permit: they are in a local file.
 pub fn fills_at_once(storage: &dyn Storage, bytes: u64) -> bool {
     bytes <= LITTLE as u64 && storage.profile().latency != Latency::Network && !storage.computes()
 }
 
 /// Fills `out` with the bytes from `offset` on, in blocks of at most `block_bytes`, a multiple of every element's size;
-/// each is handed to `work` by the thread that read it, while it is in that core's cache.
+/// the thread that read a block passes it to `work` while it is in that core's cache.
 ///
 /// ```
 /// use tachyfits_io::{MemoryStorage, PipelineOptions, fill};
@@ -37,7 +37,7 @@ pub fn fills_at_once(storage: &dyn Storage, bytes: u64) -> bool {
 /// ```
 ///
 /// # Errors
-/// If the storage ends before, reading fails, or the job ends it; what is in `out` is then of no use.
+/// If the storage ends before, reading fails, or the job ends the run; the content of `out` is then invalid.
 pub fn fill(
     storage: &dyn Storage,
     offset: u64,
@@ -58,7 +58,7 @@ pub fn fill(
     let (threads, mut share_bytes) = shares(out.len(), block_bytes, threads);
     let together = profile.latency == Latency::Network;
     if together {
-        // A thread has as many requests under way at a time as the profile says.
+        // A thread has as many concurrent requests as the profile allows.
         let most = profile.request_bytes.saturating_mul(profile.in_flight as u64);
         let most = usize::try_from(most).unwrap_or(usize::MAX).max(block_bytes);
         share_bytes = out.len().div_ceil(threads).min(most);
@@ -139,17 +139,17 @@ fn fill_at_once(
     })
 }
 
-/// Number of threads to use, and about how many bytes each takes at a time: less than a large page
-/// per thread would not get large pages. A thread takes the bytes of one large page, because two
-/// threads that first touch a new page would both clear it.
+/// Returns the number of threads, and the approximate bytes that each takes at a time. Shares smaller than a large page
+/// per thread would not get large pages. A thread takes the bytes of one large page, because two threads that first
+/// touch a new page would both clear it.
 fn shares(bytes: usize, block_bytes: usize, threads: usize) -> (usize, usize) {
     let most = bytes / WORTH_A_THREAD.max(block_bytes);
     let threads = threads.clamp(1, most.max(1));
     (threads, bytes.div_ceil(threads).min(LARGE_PAGE))
 }
 
-/// Touches the large pages that begin within memory to be written later, because two threads that
-/// first touch one would both clear it. The contents are lost.
+/// Touches the large pages that begin within memory to be written later, because two threads that first touch one would
+/// both clear it. The content is lost.
 pub fn enter_large_pages(bytes: &mut [u8]) {
     let first = bytes.as_ptr().align_offset(LARGE_PAGE);
     for byte in bytes.iter_mut().skip(first).step_by(LARGE_PAGE) {
@@ -161,20 +161,20 @@ pub fn enter_large_pages(bytes: &mut [u8]) {
 struct Filling<'a, 'b, W> {
     storage: &'a dyn Storage,
     block_bytes: usize,
-    /// About how much a thread takes at a time; from large pages whole ones.
+    /// Approximate bytes that a thread takes at a time; whole large pages if these are used.
     share_bytes: usize,
-    /// The profile of a storage whose shares are read whole, by requests that are sent together.
+    /// Profile of a storage whose shares are read as a whole, by concurrent requests.
     together: Option<Profile>,
-    /// The number of shares that the rest is divided into at least, where it takes long to compute: no thread should wait for
-    /// another one at the end.
+    /// Minimum number of shares for the rest if computing takes long, so that no thread waits for another one at the
+    /// end.
     divides_rest: Option<usize>,
-    /// The bytes that no thread has taken yet, and their offset in the storage.
+    /// Bytes that no thread has taken yet, and their offset in the storage.
     rest: Mutex<(u64, &'b mut [u8])>,
     work: W,
     /// Whether reading may wait for a device.
     waits: bool,
     options: &'a PipelineOptions<'a>,
-    /// Another thread reported an error.
+    /// Whether another thread reported an error.
     failed: AtomicBool,
     done: Mutex<u64>,
     read_bytes: AtomicU64,
@@ -217,11 +217,11 @@ impl<'b, W: Fn(&mut [u8]) + Sync> Filling<'_, 'b, W> {
             }
             worker.between_tasks();
         }
-        // There is nothing left, or the error is that of another thread.
+        // No share is left, or another thread reports the error.
         self.progress(0)
     }
 
-    /// The next share, of pages up to the end of one, in whole blocks: a block must not end within an element.
+    /// Takes the next share, up to a page boundary, in whole blocks: a block must not end within an element.
     fn take(&self) -> Option<(u64, &'b mut [u8])> {
         let mut rest = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
         let (offset, out) = std::mem::take(&mut *rest);
@@ -242,7 +242,7 @@ impl<'b, W: Fn(&mut [u8]) + Sync> Filling<'_, 'b, W> {
         Some((offset, share))
     }
 
-    /// Reads a share by requests of one call.
+    /// Reads a share with the requests of one call.
     fn read_together(
         &self,
         offset: u64,
@@ -276,7 +276,7 @@ impl<'b, W: Fn(&mut [u8]) + Sync> Filling<'_, 'b, W> {
         self.progress(block.len() as u64)
     }
 
-    /// Tells the watch about more bytes; an error where the job is to end.
+    /// Reports further bytes to the watch; returns an error if the job must end.
     fn progress(&self, bytes: u64) -> Result<(), IoError> {
         {
             let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn every_block_is_read_and_worked_on_once_for_any_threads() {
-        // At once, by one thread, by a part of a large page for each, and by several large pages.
+        // One block on one thread; a part of a large page per thread; several large pages.
         for (length, threads) in [
             (0, 1),
             (9_000, 8),

@@ -9,20 +9,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-/// Bytes after which a flush is requested: some tens of milliseconds of the device's work.
+/// Bytes between flush requests: some tens of milliseconds of the device's work.
 const STEP_BYTES: u64 = 32 << 20;
 
-/// See the module.
+/// Thread that flushes a file while it is written.
 #[derive(Debug)]
 pub(crate) struct Flusher {
     written: AtomicU64,
     wake: SyncSender<()>,
-    /// None where no thread could be started: then all is left to the end.
+    /// `None` if no thread could be started: the bytes are then flushed at the end.
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl Flusher {
-    /// Flushes what is written to `file`.
+    /// Starts flushing the bytes written to `file`.
     pub(crate) fn new(file: File) -> Flusher {
         let (wake, woken) = sync_channel(1);
         let flush = move || flush(&file, &woken);
@@ -30,17 +30,16 @@ impl Flusher {
         Flusher { written: AtomicU64::new(0), wake, thread }
     }
 
-    /// Counts `bytes` written bytes.
+    /// Counts `bytes` further written bytes.
     pub(crate) fn wrote(&self, bytes: u64) {
         let before = self.written.fetch_add(bytes, Ordering::Relaxed);
         if before / STEP_BYTES != (before + bytes) / STEP_BYTES {
-            // If the thread is busy it is awake already, or it ended, and its error is reported at
-            // the end.
+            // A busy thread is awake already. The error of a thread that ended is reported at the end.
             let _ = self.wake.try_send(());
         }
     }
 
-    /// Ends the thread; its error, if it had one, is that of the file.
+    /// Ends the thread; returns its error, which is the file's.
     pub(crate) fn finish(self) -> io::Result<()> {
         drop(self.wake);
         let ended = self.thread.map_or(Ok(Ok(())), JoinHandle::join);

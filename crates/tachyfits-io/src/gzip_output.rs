@@ -1,4 +1,4 @@
-//! Compressing a complete file by gzip.
+//! Compression of a complete file with gzip.
 
 use std::io::{self, Write};
 
@@ -8,10 +8,10 @@ use crate::error::IoError;
 use crate::output::OutputFile;
 use crate::storage::Storage;
 
-/// Bytes that are compressed at a time.
+/// Bytes compressed at a time.
 const PIECE_BYTES: u64 = 1 << 20;
 
-/// Appends bytes to an output file, whose error it keeps.
+/// Writer that appends bytes to an output file, and keeps its error.
 struct Appending<'a> {
     output: &'a mut OutputFile,
     error: Option<IoError>,
@@ -32,7 +32,7 @@ impl Write for Appending<'_> {
     }
 }
 
-/// Compresses the bytes of a storage by gzip, as one member, which every program reads, into an output file.
+/// Compresses the bytes of a storage with gzip into an output file, as a single member, which every program reads.
 ///
 /// ```
 /// use tachyfits_io::{OutputFile, SpoolFile, SpoolOptions, gzip, spool};

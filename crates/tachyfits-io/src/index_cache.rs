@@ -1,4 +1,4 @@
-//! The folder in which the headers of remote files are kept, so that opening one again does not walk over them.
+//! The folder that stores the headers of remote files, so that opening them again needs few requests.
 
 #[cfg(feature = "remote")]
 pub(crate) mod entry;
@@ -8,13 +8,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
-/// Names the folder, or turns the cache off.
+/// Environment variable that names the folder, or turns the cache off.
 const VARIABLE: &str = "TACHYFITS_INDEX_CACHE";
 
-/// The folder that a program chose; `Some(None)`: the cache is off.
+/// Folder set by the program; `Some(None)`: the cache is off.
 static CHOSEN: RwLock<Option<Option<PathBuf>>> = RwLock::new(None);
 
-/// Chooses the folder of this process in which the headers of remote files are kept; `None` keeps none.
+/// Sets the folder in which this process stores the headers of remote files; `None` turns the cache off.
 ///
 /// ```
 /// use tachyfits_io::{index_cache, set_index_cache};
@@ -25,10 +25,10 @@ pub fn set_index_cache(folder: Option<PathBuf>) {
     *CHOSEN.write().unwrap_or_else(PoisonError::into_inner) = Some(folder);
 }
 
-/// The folder in which the headers of remote files are kept, if they are.
+/// Returns the folder that stores the headers of remote files; `None` if the cache is off.
 ///
-/// Unless [`set_index_cache`] chose one, the variable `TACHYFITS_INDEX_CACHE` names it ("off" keeps none), else it is in the
-/// folder of caches of this user.
+/// It is the folder set by [`set_index_cache`], otherwise the one named by the variable `TACHYFITS_INDEX_CACHE` ("off"
+/// for none), otherwise a folder in the user's cache directory.
 #[must_use]
 pub fn index_cache() -> Option<PathBuf> {
     if let Some(chosen) = &*CHOSEN.read().unwrap_or_else(PoisonError::into_inner) {
@@ -37,14 +37,14 @@ pub fn index_cache() -> Option<PathBuf> {
     folder(|name| env::var_os(name).filter(|value| !value.is_empty()))
 }
 
-/// The folder that variables of the environment name.
+/// Returns the folder that environment variables name.
 fn folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     match variable(VARIABLE) {
         Some(value) if value == "off" => return None,
         Some(folder) => return Some(folder.into()),
         None => {}
     }
-    // The specification of XDG ignores a relative path.
+    // The XDG specification ignores relative paths.
     let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = |below: &str| absolute("HOME").map(|home| home.join(below));
     let caches = absolute("XDG_CACHE_HOME").or_else(|| {

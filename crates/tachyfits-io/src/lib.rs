@@ -1,16 +1,17 @@
 //! Bytes from anywhere: storages, the coalescing of ranges, the pipeline that overlaps reading and computing, output
-//! files that appear only when they are complete, and changes in place that happen wholly or not at all. It knows no FITS and no pixels.
+//! files that appear only when they are complete, and atomic changes in place. The crate knows nothing of FITS and
+//! pixels.
 //!
-//! - A [`Source`] is what can be opened; opening it gives a [`Storage`]. [`spool`] makes one of a stream.
-//! - [`run`] reads the ranges of many [`Tasks`], computes on them on several threads and merges in order.
-//! - An [`Executor`] has the permits to compute that runs share; a [`Job`] has the priority and the limits of a request,
-//!   and the [`CancelToken`] that cancels it; its [`Notes`] are the faults that its runs went on from.
-//! - [`fill`] reads one range straight into its destination.
-//! - [`OutputFile`] gives a file its name when it is complete, [`AppendBlock`] collects what is written to it one after the
-//!   other, [`PlacedBuffer`] is memory for what is written anywhere; [`Patch`] changes a file in place and puts it
-//!   back as it was if it does not come to the end.
+//! - A [`Source`] can be opened, which gives a [`Storage`]. [`spool`] creates a storage from a stream.
+//! - [`run`] reads the ranges of many [`Tasks`], processes them on several threads and merges the results in order.
+//! - An [`Executor`] has the permits to compute that runs share; a [`Job`] has the priority and the limits of a
+//!   request, and the [`CancelToken`] that cancels it; its [`Notes`] list the faults that did not stop its runs.
+//! - [`fill`] reads one range directly into its destination.
+//! - [`OutputFile`] gives a file its name when it is complete, [`AppendBlock`] buffers sequential writes,
+//!   [`PlacedBuffer`] is a buffer for writes at any offset; [`Patch`] changes a file in place, and restores it if the
+//!   change is not completed.
 //!
-//! A storage of another crate implements [`Storage`]; with the feature `conformance` its tests call
+//! Storages of other crates implement [`Storage`]; with the feature `conformance` their tests can call
 //! `conformance::storage_suite`.
 //!
 //! Every error is an [`IoError`] and names the file.

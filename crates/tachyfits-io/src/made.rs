@@ -1,9 +1,9 @@
-//! Blocks of a file that are made by another thread while this one writes those before.
+//! Blocks of a file that another thread computes while this one writes earlier blocks.
 //!
-//! The kernel lets a single writer into a file, so another core prepares blocks (swaps bytes) ahead
-//! of it. Neither thread waits for a signal of the other, because signals cost the writer more than
-//! they save: the maker sleeps for a fixed time where it is far enough ahead, and the writer makes
-//! a block itself if the maker has not reached it (`python -m bench --only 25`).
+//! The kernel lets a single writer into a file, so another core prepares blocks (swaps bytes) ahead of it. Neither
+//! thread signals the other, because signals cost the writer more than they save: the preparing thread sleeps for a
+//! fixed time if it is far enough ahead, and the writer prepares a block itself if the other thread has not reached it
+//! (`python -m bench --only 25`).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,13 +14,13 @@ use std::time::Duration;
 use crate::append::{BLOCK, UnwrittenBlock, end_of_block};
 use crate::executor::{Job, Team, Threads, Worker, work_together};
 
-/// Blocks of which memory is kept: those that are made ahead, and the one that is written.
+/// Number of blocks in memory: those prepared ahead, and the one being written.
 pub(crate) const BLOCKS: usize = 4;
 
-/// How long the maker sleeps where it is far enough ahead: half of what it takes to write a block.
+/// Sleep of the preparing thread if it is far enough ahead: half the time of writing a block.
 const NAP: Duration = Duration::from_micros(50);
 
-/// Memory for blocks that are made ahead.
+/// Memory for blocks that are prepared ahead.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
     slots: [Mutex<Slot>; BLOCKS],
@@ -29,13 +29,13 @@ pub(crate) struct Made {
 #[derive(Debug, Default)]
 struct Slot {
     block: UnwrittenBlock,
-    /// Which block it is, once that is made.
+    /// Number of the block in this slot, once it is complete.
     holds: Option<u64>,
 }
 
 impl Made {
-    /// Writes a range of a file block by block, in order, by this thread. `make` gets the part of the range that lies in a
-    /// block and the room for it, as that of [`crate::AppendBlock::append`] does.
+    /// Writes a range of a file block by block, in order, on this thread. `make` receives the part of the range within
+    /// a block and its buffer, as for [`crate::AppendBlock::append`].
     pub(crate) fn write<E: Send>(
         &mut self,
         range: Range<u64>,
@@ -63,7 +63,7 @@ impl Made {
     }
 }
 
-/// State shared by the two threads. Blocks are counted from the first of the range.
+/// State shared by the two threads. Blocks are counted from the start of the range.
 struct Shared<'a, M, W> {
     slots: &'a [Mutex<Slot>; BLOCKS],
     range: Range<u64>,
@@ -71,11 +71,11 @@ struct Shared<'a, M, W> {
     count: u64,
     make: M,
     write: Mutex<W>,
-    /// Blocks before this one are made, or being made.
+    /// Blocks before this one are prepared, or being prepared.
     claimed: AtomicU64,
     /// Blocks before this one are written.
     written: AtomicU64,
-    /// Whether no other thread makes blocks.
+    /// Whether no other thread prepares blocks.
     is_alone: AtomicBool,
 }
 
@@ -89,7 +89,7 @@ where
 
     fn work(&self, worker: &Worker<'_>) -> Result<(), E> {
         if worker.is_calling() {
-            // Also where writing fails or panics, the maker comes to its end.
+            // The preparing thread ends even if writing fails or panics.
             let _end = End(&self.claimed);
             let mut write = self.write.lock().unwrap_or_else(PoisonError::into_inner);
             return self.write_in_order(worker, &mut *write);
@@ -102,7 +102,7 @@ where
 }
 
 impl<M: Fn(Range<u64>, &mut [u8]) + Sync, W> Shared<'_, M, W> {
-    /// Ends where another run should have its permit: the writer makes the rest.
+    /// Prepares blocks. Ends early if another run should have the permit: the writer then prepares the rest.
     fn make_ahead(&self, worker: &Worker<'_>) {
         while !worker.is_wanted_elsewhere() {
             let next = self.claimed.load(Ordering::Acquire);
@@ -129,7 +129,7 @@ impl<M: Fn(Range<u64>, &mut [u8]) + Sync, W> Shared<'_, M, W> {
             let part = self.part(block);
             write(part.start, self.made(block).block.bytes(&part))?;
             self.written.store(block + 1, Ordering::Release);
-            // Else the maker might keep the only permit of the two.
+            // Otherwise this thread might keep the only permit of the two.
             if self.is_alone.load(Ordering::Relaxed) {
                 worker.between_tasks();
             }
@@ -137,13 +137,13 @@ impl<M: Fn(Range<u64>, &mut [u8]) + Sync, W> Shared<'_, M, W> {
         Ok(())
     }
 
-    /// Takes a block to be made, unless it was taken.
+    /// Claims a block for preparation; returns whether it was free.
     fn claim(&self, block: u64) -> bool {
         let (relaxed, both) = (Ordering::Relaxed, Ordering::AcqRel);
         self.claimed.compare_exchange(block, block + 1, both, relaxed).is_ok()
     }
 
-    /// Makes a block that was claimed. The one that its memory had before is written.
+    /// Prepares a claimed block. The previous block in its slot is written already.
     fn make(&self, block: u64) {
         let mut slot = self.slot(block);
         let part = self.part(block);
@@ -151,14 +151,14 @@ impl<M: Fn(Range<u64>, &mut [u8]) + Sync, W> Shared<'_, M, W> {
         slot.holds = Some(block);
     }
 
-    /// A block once it is made.
+    /// Waits until a block is prepared, and returns its slot.
     fn made(&self, block: u64) -> MutexGuard<'_, Slot> {
         loop {
             let slot = self.slot(block);
             if slot.holds == Some(block) {
                 return slot;
             }
-            // The other thread has taken it, but not yet its memory.
+            // The other thread has claimed the block but not yet locked its slot.
             drop(slot);
             thread::yield_now();
         }
@@ -175,7 +175,7 @@ impl<M: Fn(Range<u64>, &mut [u8]) + Sync, W> Shared<'_, M, W> {
     }
 }
 
-/// Has no block be claimed any more.
+/// Prevents further claims when dropped.
 struct End<'a>(&'a AtomicU64);
 
 impl Drop for End<'_> {

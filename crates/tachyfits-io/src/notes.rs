@@ -1,4 +1,4 @@
-//! Notes: faults that a run went on from, such as damaged tiles that read as undefined, for a warning when it ends.
+//! Notes: faults that did not stop a run, such as damaged tiles that read as undefined, for a warning at its end.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::executor;
 
-/// The values of the least keys, and the number of all keys: the same in whatever order threads add them.
+/// Values of the smallest keys, and the number of all keys, independent of the order in which threads add them.
 ///
 /// ```
 /// use tachyfits_io::FirstFew;
@@ -23,12 +23,12 @@ pub struct FirstFew<K, V> {
 }
 
 impl<K: Copy + Ord, V> FirstFew<K, V> {
-    /// Nothing yet; the values of at most `most` keys are kept.
+    /// Returns an empty collection that keeps the values of at most `most` keys.
     pub fn new(most: usize) -> FirstFew<K, V> {
         FirstFew { most, keys: BTreeSet::new(), kept: BTreeMap::new() }
     }
 
-    /// Adds a key, whose value is made if it may be kept; `false` if the key was added before.
+    /// Adds a key, computing its value only if it may be kept; returns `false` if the key was added before.
     pub fn add(&mut self, key: K, value: impl FnOnce() -> V) -> bool {
         if !self.keys.insert(key) {
             return false;
@@ -43,12 +43,12 @@ impl<K: Copy + Ord, V> FirstFew<K, V> {
         true
     }
 
-    /// The number of keys.
+    /// Returns the number of keys.
     pub fn count(&self) -> u64 {
         self.keys.len() as u64
     }
 
-    /// The values that are kept, by ascending keys.
+    /// Returns the kept values, by ascending keys.
     pub fn values(&self) -> impl Iterator<Item = &V> {
         self.kept.values()
     }
@@ -58,15 +58,15 @@ impl<K: Copy + Ord, V> FirstFew<K, V> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Note {
-    /// The file and the kind of faults.
+    /// File and kind of the faults.
     pub subject: String,
-    /// The number of faults.
+    /// Number of faults.
     pub count: u64,
-    /// The first faults.
+    /// Descriptions of the first faults.
     pub faults: Vec<String>,
 }
 
-/// The notes of a [`crate::Job`]. Clones share them.
+/// Notes of a [`crate::Job`]. Clones share them.
 ///
 /// ```
 /// use tachyfits_io::{Notes, note};
@@ -78,16 +78,16 @@ pub struct Note {
 #[derive(Clone, Debug, Default)]
 pub struct Notes(Arc<Mutex<BTreeMap<String, FirstFew<u64, String>>>>);
 
-/// Faults of a subject that are kept as text.
+/// Maximum number of faults kept as text, per subject.
 const MOST_FAULTS: usize = 10;
 
 thread_local! {
-    /// The collector of the notes that this thread makes outside of runs.
+    /// Collector of this thread's notes outside of runs.
     static COLLECTING: RefCell<Option<Notes>> = const { RefCell::new(None) };
 }
 
 impl Notes {
-    /// Collects the notes that this thread makes outside of runs, while it does some work.
+    /// Runs a closure, collecting the notes of this thread outside of runs.
     pub fn collect<T>(&self, work: impl FnOnce() -> T) -> T {
         struct Collecting(Option<Notes>);
         impl Drop for Collecting {
@@ -99,7 +99,7 @@ impl Notes {
         work()
     }
 
-    /// Takes all notes, by their subjects.
+    /// Takes all notes, sorted by subject.
     pub fn take(&self) -> Vec<Note> {
         let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let of_subject = |(subject, few): (String, FirstFew<u64, String>)| Note {
@@ -117,8 +117,8 @@ impl Notes {
     }
 }
 
-/// Notes a fault, which has a number among those of its subject, for the job of the work that this thread does now;
-/// `false` if no job collects notes.
+/// Notes a fault, with its number among those of its subject, for the job that this thread works for. Returns `false`
+/// if no job collects notes.
 pub fn note(subject: &str, number: u64, fault: impl FnOnce() -> String) -> bool {
     let notes = executor::current_notes().or_else(|| COLLECTING.with_borrow(Clone::clone));
     match notes {
@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    /// Tasks of a byte each, which make a note each.
+    /// Tasks of one byte, each of which adds a note.
     struct Noting;
 
     impl Tasks for Noting {

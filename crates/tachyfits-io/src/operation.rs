@@ -1,4 +1,5 @@
-//! Options of every operation on the numbers of a file, besides its own request, and its repetition after a change of the file.
+//! Options of every operation on the values of a file, besides its own request, and repetition if the file changes
+//! meanwhile.
 
 use std::cell::RefCell;
 
@@ -6,37 +7,37 @@ use crate::error::IoError;
 use crate::executor::{self, CancelToken, Job};
 use crate::pipeline::{self, Buffering, Watch};
 
-/// How often a file is opened again because another process changed it while it was opened.
+/// Maximum number of attempts to open a file that another process changes meanwhile.
 pub const OPEN_ATTEMPTS: usize = 20;
 
 options! { const
-    /// How an operation runs. Nothing here changes a result.
+    /// Options for running an operation. They do not affect the result.
     #[derive(Clone, Copy, Default)]
     pub struct RunOptions<'a> {
-        /// Worker threads; 0 is one per permit of the executor. It is never more than the executor has.
+        /// Worker threads, limited by the executor; 0 means one per permit.
         pub threads: usize,
-        /// How reading and computing are arranged.
+        /// Arrangement of reading and computing.
         pub buffering: Buffering,
-        /// Called now and then with (bytes done, bytes in all), on any thread.
+        /// Called regularly with (bytes done, total bytes), on any thread.
         pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
-        /// The request that the operation is part of: its executor, priority, limits, and token that cancels it. `None` is the
-        /// executor of the process, without limits.
+        /// Request that the operation is part of, with executor, priority, limits and cancellation token. `None` means
+        /// the executor of the process, without limits.
         pub job: Option<&'a Job>,
     }
 }
 
 impl RunOptions<'_> {
-    /// The default options, also for constants.
+    /// Returns the default options, also in constants.
     pub const fn new() -> Self {
         RunOptions { threads: 0, buffering: Buffering::Auto, progress: None, job: None }
     }
 
-    /// The number of threads that an operation uses at most.
+    /// Returns the maximum number of threads of an operation.
     pub fn workers(&self) -> usize {
         executor::threads_of(self.job, self.threads)
     }
 
-    /// Tells the progress function, and whether to go on: to be called now and then by work that is not a run.
+    /// Reports progress, and returns an error if cancelled or over budget. For regular calls by work that is not a run.
     ///
     /// # Errors
     /// [`IoError::Cancelled`] or [`IoError::Budget`].
@@ -52,16 +53,16 @@ impl RunOptions<'_> {
     }
 }
 
-/// The progress function as the pipeline calls it, which does not know the total.
+/// Adapter from the progress function to the pipeline, which does not know the total.
 pub struct Progress<'a> {
-    /// The options of the operation.
+    /// Options of the operation.
     pub options: RunOptions<'a>,
-    /// The bytes that it reads.
+    /// Total bytes that it reads.
     pub total: u64,
 }
 
 impl Progress<'_> {
-    /// The options as the pipeline takes them.
+    /// Returns the options for the pipeline.
     pub fn run_options(&self) -> pipeline::PipelineOptions<'_> {
         let RunOptions { threads, buffering, progress, job } = self.options;
         let watch: Option<&dyn Watch> = if progress.is_some() { Some(self) } else { None };
@@ -75,10 +76,10 @@ impl Watch for Progress<'_> {
     }
 }
 
-/// Repeats an operation that fails because the file changed meanwhile, at most `attempts` times.
+/// Repeats an operation that fails because the file changed meanwhile, with at most `attempts` attempts.
 ///
 /// # Errors
-/// Those of the last attempt.
+/// The error of the last attempt.
 pub fn repeated_if_changed<T, E>(
     attempts: usize,
     is_changed: impl Fn(&E) -> bool,
@@ -94,13 +95,14 @@ pub fn repeated_if_changed<T, E>(
 }
 
 thread_local! {
-    /// The token of what this thread opens now.
+    /// Token of the open operation of this thread.
     static OPENING: RefCell<Option<CancelToken>> = const { RefCell::new(None) };
 }
 
-/// Opens something by `work`, whose waits for servers end when the token is cancelled: opening has no job.
+/// Runs `work`, which opens a source. Its waits for servers end when the token is cancelled, because opening has no
+/// job.
 pub(crate) fn opening<T>(token: &CancelToken, work: impl FnOnce() -> T) -> T {
-    /// Puts the token of the opening around this one back.
+    /// Restores the token of the enclosing open operation.
     struct Outer(Option<CancelToken>);
     impl Drop for Outer {
         fn drop(&mut self) {
@@ -111,7 +113,7 @@ pub(crate) fn opening<T>(token: &CancelToken, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Whether a wait of this thread is to go on.
+/// Returns an error if a wait of this thread must end.
 #[cfg(feature = "remote")]
 pub(crate) fn check_wait() -> Result<(), IoError> {
     // A token may call functions that open something.

@@ -1,7 +1,8 @@
-//! Options that other crates set field by field.
+//! Option structs that other crates set field by field.
 
-/// A struct with a setter for each of its fields: `Options::default().threads(2)`. Other crates cannot write a literal of it, so
-/// it can get more fields. With `const`, for types without destructors, the setters can make constants.
+/// Defines a struct with a setter for each of its fields: `Options::default().threads(2)`. Other crates cannot write a
+/// literal of it, so fields can be added later. With `const`, for types without destructors, the setters work in
+/// constants.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! options {

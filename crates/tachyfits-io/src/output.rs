@@ -1,9 +1,8 @@
 //! An output file that appears under its name only when it is complete.
 //!
-//! It is written without a name into the same directory, or under a temporary one (see
-//! [`crate::unfinished`]), and gets its name from `commit`, which replaces an old file in one step
-//! or not at all. If anything fails before, the value is dropped or the process is killed, the old
-//! file is unchanged. So an output may even replace its own input.
+//! The file is written to the same directory without a name, or with a temporary one (see [`crate::unfinished`]).
+//! `commit` gives it its name, and replaces an old file atomically. If anything fails before, the value is dropped or
+//! the process is killed, the old file is unchanged. So an output may even replace its own input.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,10 +14,10 @@ use crate::patch::forget_journal;
 use crate::system;
 use crate::unfinished::{ANY_NEW, Unfinished, directory_of, sync_directory};
 
-/// The rights of a file that will get those of the file that it replaces.
+/// Mode of a new file until it gets the mode of the file that it replaces: access for its owner only.
 const ITS_OWNER_ALONE: u32 = 0o600;
 
-/// A file that is being written and not yet there.
+/// Output file that is being written and not visible yet.
 ///
 /// ```
 /// use tachyfits_io::OutputFile;
@@ -35,21 +34,21 @@ const ITS_OWNER_ALONE: u32 = 0o600;
 /// ```
 #[derive(Debug)]
 pub struct OutputFile {
-    /// The name as given, for messages.
+    /// Name from the caller, for messages.
     path: PathBuf,
-    /// The file that is made or replaced: the name, with symbolic links followed.
+    /// File that is created or replaced: the name with symbolic links resolved.
     target: PathBuf,
     unfinished: Unfinished,
     overwrite: bool,
     reserved: bool,
     position: u64,
-    /// Sees to it that what is written goes to the device meanwhile.
+    /// Flushes written bytes to the device in the background.
     flusher: Option<Flusher>,
 }
 
 impl OutputFile {
-    /// Begins an output file. An existing file is replaced only with `overwrite`; the new one has its rights and access
-    /// control list, and its owner where this user may give files away. A symbolic link to it is followed.
+    /// Creates an output file. An existing file is replaced only with `overwrite`; the new file gets its mode and
+    /// access control list, and its owner if this user may change owners. Symbolic links are followed.
     ///
     /// # Errors
     /// [`IoError::Exists`] if a file of this name exists and overwriting was not requested,
@@ -59,19 +58,20 @@ impl OutputFile {
         OutputFile::begin(path, overwrite, false, Unfinished::beside)
     }
 
-    /// Begins the successor of an existing file, which has its owner, rights, access control list and extended attributes.
+    /// Creates the successor of an existing file, with the same owner, mode, access control list and extended
+    /// attributes.
     ///
     /// # Errors
-    /// As [`OutputFile::create`]; [`IoError::Create`] also if any of these cannot be kept.
+    /// As [`OutputFile::create`]; [`IoError::Create`] also if any of these cannot be copied.
     pub fn succeed(path: &Path) -> Result<OutputFile, IoError> {
         OutputFile::begin(path, true, true, Unfinished::beside)
     }
 
-    /// Begins a file of `bytes` bytes, as [`OutputFile::create`], which other processes write too, by
+    /// Creates a file of `bytes` bytes, as [`OutputFile::create`] does, that other processes also write, at
     /// [`OutputFile::shared_path`].
     ///
     /// # Errors
-    /// As [`OutputFile::create`]; [`IoError::Write`] if the file system has no files of this size.
+    /// As [`OutputFile::create`]; [`IoError::Write`] if the file system does not support this size.
     pub fn shared(path: &Path, overwrite: bool, bytes: u64) -> Result<OutputFile, IoError> {
         let output = OutputFile::begin(path, overwrite, false, Unfinished::shared)?;
         let sized = output.file().set_len(bytes);
@@ -99,11 +99,11 @@ impl OutputFile {
                     fs::canonicalize(path).map_err(|error| IoError::opening(path, error))?;
                 (target, true)
             }
-            // A link to nothing: the name is taken all the same.
+            // A dangling link also occupies the name.
             Err(_) if !overwrite && path.is_symlink() => {
                 return Err(IoError::Exists { path: path.to_owned() });
             }
-            // No file, or no right to look; beginning the new one will tell.
+            // Missing or not accessible; creating the new file will report which.
             Err(_) => (path.to_owned(), false),
         };
         let failed = |source| IoError::Create { path: path.to_owned(), source };
@@ -124,30 +124,30 @@ impl OutputFile {
         })
     }
 
-    /// The temporary name of a file that was begun by [`OutputFile::shared`]; `None` for others.
+    /// Returns the temporary name of a file created by [`OutputFile::shared`]; `None` for others.
     pub fn shared_path(&self) -> Option<&Path> {
         self.unfinished.path()
     }
 
-    /// The name that the file will have, as given.
+    /// Returns the final name of the file, as passed by the caller.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Sets space for `bytes` bytes aside, so that a full disk is found before the work and not at its end.
+    /// Reserves space for `bytes` bytes, so that a full disk is detected before the work and not at its end.
     ///
     /// # Errors
-    /// [`IoError::Write`] if there is not that much space.
+    /// [`IoError::Write`] if there is not enough space.
     pub fn reserve(&mut self, bytes: u64) -> Result<(), IoError> {
         self.reserved = true;
         system::reserve(self.file(), bytes).map_err(|source| self.write_error(0, bytes, source))
     }
 
     /// Starts flushing written bytes to the device while more are written, for a file that
-    /// [`OutputFile::commit_durably`] will complete: only the rest is waited for at the end.
+    /// [`OutputFile::commit_durably`] will complete: the commit then waits only for the remaining bytes.
     ///
     /// # Errors
-    /// [`IoError::Create`] if the operating system has no more files to give.
+    /// [`IoError::Create`] if the limit of open files is reached.
     pub fn flush_early(&mut self) -> Result<(), IoError> {
         let file = self.file().try_clone();
         let file = file.map_err(|source| IoError::Create { path: self.path.clone(), source })?;
@@ -155,7 +155,7 @@ impl OutputFile {
         Ok(())
     }
 
-    /// Appends bytes after those of the last `write_all`.
+    /// Appends bytes after the previous `write_all`.
     ///
     /// # Errors
     /// [`IoError::Write`] if the disk is full or fails.
@@ -165,7 +165,7 @@ impl OutputFile {
         Ok(())
     }
 
-    /// Writes bytes at an offset, from any thread; bytes that are never written read as zeros. Does not move the place of
+    /// Writes bytes at an offset, from any thread; unwritten bytes read as zeros. Does not change the position of
     /// [`OutputFile::write_all`].
     ///
     /// # Errors
@@ -178,8 +178,8 @@ impl OutputFile {
         written.map_err(|source| self.write_error(offset, bytes.len() as u64, source))
     }
 
-    /// Gives the file its name. Every process sees the new content; it survives a power failure a
-    /// little later.
+    /// Gives the file its name. Every process sees the new content at once; the system writes it to the device shortly
+    /// afterwards.
     ///
     /// # Errors
     /// [`IoError::Exists`] if a file of this name was created meanwhile and overwriting was not
@@ -190,8 +190,8 @@ impl OutputFile {
         self.put_in_place(late)
     }
 
-    /// As [`OutputFile::commit`], and returns only when the file survives a loss of power, which takes as long as the
-    /// device needs.
+    /// Does the same as [`OutputFile::commit`], and returns only when the content is on the device, so that it survives
+    /// a power failure.
     ///
     /// # Errors
     /// As [`OutputFile::commit`].
@@ -204,12 +204,12 @@ impl OutputFile {
     fn put_in_place(self, sync: bool) -> Result<(), IoError> {
         let path = self.path;
         let file = self.unfinished.file();
-        // Gives back what was set aside and not written.
+        // Returns reserved space that was not written.
         let trimmed = match self.reserved {
             true => file.metadata().and_then(|metadata| file.set_len(metadata.len())),
             false => Ok(()),
         };
-        // Its errors are reported once, and not repeated by later calls.
+        // A flush error is reported only once, and not repeated by later calls.
         let flushed = self.flusher.map_or(Ok(()), Flusher::finish);
         let trimmed = flushed.and(trimmed);
         let synced = trimmed.and_then(|()| if sync { file.sync_all() } else { Ok(()) });

@@ -1,17 +1,16 @@
-//! A file changed in place, which stays unchanged if the change is not completed.
+//! Atomic changes of a file in place: an incomplete change leaves the file unchanged.
 //!
-//! Before the first byte is written, the bytes to be overwritten and the length of the file go to a
-//! journal beside it (see [`journal`]). The journal is on the disk before anything else happens and
-//! is removed when the change is complete. A failed write restores the old bytes at once. After a
-//! kill or a power failure, the next program that opens the file does so (see [`look_beside`]), so
-//! that no program takes a partial change for data.
+//! Before the first byte is written, the bytes to be overwritten and the length of the file are copied to a journal
+//! next to it (see [`journal`]). The journal is flushed to the disk first, and removed when the change is complete. A
+//! failed write restores the old bytes at once. After a kill or a power failure, the next program that opens the file
+//! restores them (see [`look_beside`]), so that no program reads a partial change.
 //!
-//! Two edits at once are kept apart by an advisory lock (`flock`) on the file. Readers take none: they compare size and time
-//! of change of the open file before and after ([`Stamp`]), and an edit begins no sooner than the clock of the file system
-//! has gone on since the last change.
+//! An advisory lock (`flock`) on the file excludes concurrent edits. Readers take no lock: they compare size and
+//! modification time of the open file before and after ([`Stamp`]), and an edit waits until the clock of the file
+//! system has advanced since the last change.
 //!
-//! A file that becomes shorter is cut in one step at the end, with the journal saying before that everything else is
-//! done: from there on the change is finished rather than undone, so what is cut off need not be kept.
+//! If the file becomes shorter, it is truncated at the end, after the journal has recorded that all other writes are
+//! done: from there on the change is completed rather than undone, so the truncated bytes need not be saved.
 
 mod journal;
 #[cfg(test)]
@@ -43,17 +42,17 @@ pub struct Stamp {
 }
 
 impl PartialEq for Stamp {
-    /// Compares size, time and inode: a file that was renamed is unchanged.
+    /// Compares size, time and inode: a renamed file is unchanged.
     fn eq(&self, other: &Stamp) -> bool {
         (self.bytes, self.modified, self.inode) == (other.bytes, other.modified, other.inode)
     }
 }
 
 impl Stamp {
-    /// Looks at a file.
+    /// Returns the stamp of a file.
     ///
     /// # Errors
-    /// If there is no such file or it is not a regular one.
+    /// If the file does not exist or is not a regular file.
     pub fn of(path: &Path) -> Result<Stamp, IoError> {
         let metadata = std::fs::metadata(path).map_err(|error| IoError::opening(path, error))?;
         if !metadata.is_file() {
@@ -69,10 +68,10 @@ impl Stamp {
         Stamp { bytes: metadata.len(), modified, inode, names: metadata.nlink() }
     }
 
-    /// Whether an open file is unchanged; with `may_grow` also if bytes were appended.
+    /// Checks that an open file is unchanged; with `may_grow`, bytes may have been appended.
     ///
     /// # Errors
-    /// [`IoError::Changed`] if it is not, [`IoError::Open`] if it cannot be examined.
+    /// [`IoError::Changed`] if it has changed, [`IoError::Open`] if it cannot be examined.
     pub(crate) fn check_open(
         &self,
         path: &Path,
@@ -92,16 +91,16 @@ impl Stamp {
         IoError::Changed { path: path.to_owned(), expected: self.bytes, found: found.bytes }
     }
 
-    /// The stamp as a text, without the device, whose number differs among machines that share a file system.
+    /// Returns the stamp as text, without the device number, which differs among machines that share a file system.
     pub fn version(&self) -> String {
         let (seconds, nanoseconds) = self.modified;
         format!("{}-{seconds}.{nanoseconds:09}-{}", self.bytes, self.inode.1)
     }
 
-    /// Looks at the file again.
+    /// Checks that the file is unchanged.
     ///
     /// # Errors
-    /// [`IoError::Changed`] if it is another, and as [`Stamp::of`].
+    /// [`IoError::Changed`] if it has changed, and as [`Stamp::of`].
     pub fn check(&self, path: &Path) -> Result<(), IoError> {
         let found = Stamp::of(path)?;
         match found == *self {
@@ -110,11 +109,11 @@ impl Stamp {
         }
     }
 
-    /// Keeps others from editing the file while a new one is written that will take its place.
+    /// Prevents other processes from editing the file while its replacement is written.
     ///
     /// # Errors
-    /// If the file must not be written, though its directory may be; [`IoError::Busy`] if somebody else edits it;
-    /// [`IoError::Unfinished`] if an interrupted change has to be restored first; and as [`Stamp::check`].
+    /// If the file is not writable, even if its directory is; [`IoError::Busy`] if another process edits it;
+    /// [`IoError::Unfinished`] if an interrupted change must be undone first; and as [`Stamp::check`].
     pub fn hold(&self, path: &Path) -> Result<Held, IoError> {
         let target = followed(path)?;
         let held = open_for_change(&target)?;
@@ -125,12 +124,12 @@ impl Stamp {
         Ok(held)
     }
 
-    /// Whether it has several names (hard links).
+    /// Whether the file has several names (hard links).
     pub fn has_other_names(&self) -> bool {
         self.names > 1
     }
 
-    /// Its size.
+    /// Returns the size.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -146,7 +145,7 @@ pub struct Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // Closing it is not enough where a process that is being started has the file for a moment longer.
+        // Closing the file is not enough if a process that is just being started still has it open.
         let _ = self.file.unlock();
     }
 }
@@ -155,13 +154,13 @@ impl Drop for Held {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Recovery {
-    /// A change had begun: the file is as before.
+    /// An unfinished change was undone: the file is as before.
     Undone,
-    /// A change had been complete but for the cutting of the end: that is done now.
+    /// A change was complete except for truncating the file, which is done now.
     Finished,
 }
 
-/// State found beside a file that is opened, which its opener must know.
+/// Observation at opening a file that its opener must know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
@@ -169,19 +168,19 @@ pub enum Notice {
     Recovered(Recovery),
     /// An object with the name of the file's journal does not belong to this file.
     Ignored {
-        /// Its path.
+        /// Path of the object.
         journal: PathBuf,
-        /// Why it is not.
+        /// Reason.
         reason: &'static str,
     },
-    /// The server of the file gives no parts of it, so that all of it is in memory.
+    /// The server of the file does not support range requests, so the whole file is in memory.
     Downloaded {
-        /// Its size.
+        /// Size of the file.
         bytes: u64,
     },
-    /// The file, or one that it is a copy of, may be changed in part, and its journal is gone.
+    /// The file, or the original of this copy, may be partially changed, and its journal is missing.
     Lost {
-        /// Where the journal was.
+        /// Path of the missing journal.
         journal: PathBuf,
     },
 }
@@ -211,15 +210,14 @@ impl fmt::Display for Notice {
     }
 }
 
-/// How long a reader waits for an edit that is being written.
+/// Maximum time that a reader waits for an edit in progress.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Looks for a journal beside an open file, and restores the file if its change was interrupted.
-/// `path` is its name. False if that happened, or if another process finished its change: then the
-/// file must be opened again.
+/// Looks for a journal of an open file with the name `path`, and restores the file if its change was interrupted.
+/// Returns false if that happened, or if another process finished its change: the file must then be opened again.
 ///
 /// # Errors
-/// [`IoError::Unfinished`] if the file is being changed for longer than a reader waits, or must not be written,
+/// [`IoError::Unfinished`] if the change takes longer than a reader waits, or the file is not writable,
 /// [`IoError::Journal`] if the journal is damaged, [`IoError::Unrestored`] if the disk fails.
 pub(crate) fn look_beside(
     path: &Path,
@@ -256,7 +254,7 @@ pub(crate) fn look_beside(
         }
         match open_for_change(&target) {
             Ok(held) if held.locked || !locks_needed => {
-                // The process that changed it may have finished since.
+                // The process that changed the file may have finished meanwhile.
                 if let Found::Whole(journal, content) = journal::find(&target, &held.file)? {
                     notices.push(Notice::Recovered(journal.restore(&held.file, &content)?));
                 }
@@ -273,14 +271,14 @@ pub(crate) fn look_beside(
     }
 }
 
-/// Refuses a file with an unfinished change, and removes obstacles to a new journal.
+/// Rejects a file with an unfinished change, and removes obstacles to a new journal.
 fn clear(target: &Path, file: &File) -> Result<(), IoError> {
     let journal = journal::path_of(target);
     match journal::find(target, file)? {
         // A mark without a journal was reported when the file was opened.
         Found::Nothing | Found::Lost(_) => Ok(()),
         Found::Foreign { removable: true, .. } => {
-            // If it cannot be removed, the new journal cannot be made, which says so.
+            // If this fails, creating the new journal fails and reports the reason.
             let _ = std::fs::remove_file(journal);
             Ok(())
         }
@@ -298,19 +296,19 @@ fn unfinished(target: &Path) -> IoError {
     IoError::Unfinished { path, journal, cause: Pending::UnderWay }
 }
 
-/// Removes the journal of a file that was replaced: what it could put back is not wanted any more.
+/// Removes the journal of a file that was replaced: its old bytes are no longer needed.
 pub(crate) fn forget_journal(target: &Path, file: &File) {
-    // Another name of the file needs it, or the process that has the lock.
+    // Another name of the file, or the process that has the lock, still needs the journal.
     if file.metadata().is_ok_and(|metadata| metadata.nlink() <= 1)
         && !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
         && let Ok(Found::Whole(journal, _)) = journal::find(target, file)
     {
-        // A journal that stays does not match the new file, and is ignored.
+        // A remaining journal does not match the new file, and is ignored.
         let _ = journal.remove(file);
     }
 }
 
-/// A file being changed in place. Dropped without [`Patch::commit`], it stays unchanged.
+/// File being changed in place. Without [`Patch::commit`], dropping it restores the file.
 ///
 /// ```
 /// use tachyfits_io::{Patch, Stamp};
@@ -331,20 +329,20 @@ pub struct Patch {
     path: PathBuf,
     old_bytes: u64,
     new_bytes: u64,
-    /// Ranges that may be overwritten: sorted, not touching each other.
+    /// Ranges that may be overwritten: sorted and not adjacent.
     overwritten: Vec<Range<u64>>,
-    /// None once the change is complete or undone.
+    /// `None` once the change is complete or undone.
     journal: Option<Journal>,
 }
 
 impl Patch {
-    /// Prepares a change: `overwritten` are the ranges of the present file that will be written,
-    /// `new_bytes` its new size. Bytes beyond the present end may be written without being listed.
+    /// Prepares a change: `overwritten` lists the ranges of the current file that will be written, `new_bytes` is its
+    /// new size. Bytes beyond the current end need not be listed.
     ///
     /// # Errors
-    /// [`IoError::Changed`] if the file is not as `stamp` says, [`IoError::Busy`] while another process changes it,
-    /// [`IoError::Unfinished`] if an interrupted change has to be restored first, and if the journal cannot be written
-    /// or the disk has no room. The file is then as it was.
+    /// [`IoError::Changed`] if the file differs from `stamp`, [`IoError::Busy`] while another process changes it,
+    /// [`IoError::Unfinished`] if an interrupted change must be undone first, and if the journal cannot be written or
+    /// the disk is full. The file is then unchanged.
     pub fn begin(
         path: &Path,
         stamp: &Stamp,
@@ -362,10 +360,10 @@ impl Patch {
         wait_for_the_clock(&metadata);
         let old_bytes = stamp.bytes;
         let overwritten = joined(overwritten, old_bytes.min(new_bytes));
-        // The journal comes first: without it the file is untouched, and keeps its time.
+        // The journal comes first: if it fails, the file and its modification time are unchanged.
         let journal = Journal::write(&path, &file.file, stamp, &overwritten, new_bytes)?;
         if let Err(source) = system::reserve_range(&file.file, old_bytes..new_bytes) {
-            // Gives back what was set aside; the bytes themselves were not touched.
+            // Returns the reserved space; the existing bytes are unchanged.
             let _ = file.file.set_len(old_bytes).and_then(|()| journal.remove(&file.file));
             let expected = new_bytes - old_bytes;
             return Err(IoError::Write { path, offset: old_bytes, expected, source });
@@ -374,10 +372,10 @@ impl Patch {
         Ok(Patch { file, path, old_bytes, new_bytes, overwritten, journal })
     }
 
-    /// Writes bytes at an offset, from any thread: within the ranges that were named or beyond the old end.
+    /// Writes bytes at an offset, from any thread: within the listed ranges or beyond the old end.
     ///
     /// # Errors
-    /// [`IoError::Write`] if the disk fails, or the bytes lie elsewhere.
+    /// [`IoError::Write`] if the disk fails, or the bytes are outside these ranges.
     pub fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
         let end = offset.saturating_add(bytes.len() as u64);
         let written = match self.allows(offset..end) {
@@ -387,25 +385,24 @@ impl Patch {
         written.map_err(|source| self.write_error(offset, bytes.len() as u64, source))
     }
 
-    /// Makes the change final; it survives a loss of power.
+    /// Makes the change final and durable.
     ///
     /// # Errors
-    /// [`IoError::Commit`] if the disk fails, the file then being as it was; [`IoError::Unrestored`] if that fails too,
-    /// or if the disk fails after the end was cut off.
+    /// [`IoError::Commit`] if the disk fails and the file was restored; [`IoError::Unrestored`] if restoring fails too,
+    /// or if the disk fails after the file was truncated.
     pub fn commit(mut self) -> Result<(), IoError> {
         if let Err(source) = self.complete() {
             self.undo()?;
             return Err(IoError::Commit { path: self.path.clone(), source });
         }
-        // Truncated bytes cannot be restored: from here on the change is completed, now or by the
-        // next edit.
+        // Truncated bytes cannot be restored: from here on the change is completed, now or by the next edit.
         let Some(journal) = self.journal.take() else { return Ok(()) };
         let file = &self.file.file;
         let removed = file.sync_all().and_then(|()| step()).and_then(|()| journal.remove(file));
         removed.map_err(|source| journal.unrestored(source))
     }
 
-    /// Puts the file back as it was, as dropping does, but says if that fails.
+    /// Restores the file, as dropping does, but returns an error if that fails.
     ///
     /// # Errors
     /// [`IoError::Unrestored`].
@@ -416,18 +413,17 @@ impl Patch {
         }
     }
 
-    /// All that can be undone, and the cut.
+    /// Flushes all writes that can be undone, and records that only truncation is left.
     fn complete(&self) -> io::Result<()> {
         step()?;
         if self.new_bytes >= self.old_bytes {
-            // Reserved space that was not written is returned; skipped bytes at the end read as
-            // zeros.
+            // Truncation returns reserved space that was not written; skipped bytes at the end read as zeros.
             self.file.file.set_len(self.new_bytes)?;
         }
         self.file.file.sync_all()?;
         step()?;
         let Some(journal) = &self.journal else { return Ok(()) };
-        // Also where nothing is cut: once this is on the disk, the change stays.
+        // Done even if nothing is truncated: once this mark is on the disk, the change is permanent.
         journal.mark_finished()?;
         step()?;
         self.file.file.set_len(self.new_bytes)
@@ -447,18 +443,17 @@ impl Patch {
 
 impl Drop for Patch {
     fn drop(&mut self) {
-        // The error cannot be reported here; the journal stays, and the next edit restores the
-        // file.
+        // The error cannot be reported here; the journal stays, and the next edit restores the file.
         let _ = self.undo();
     }
 }
 
-/// The file itself, links followed.
+/// Returns the path of the file, with symbolic links resolved.
 fn followed(path: &Path) -> Result<PathBuf, IoError> {
     std::fs::canonicalize(path).map_err(|error| IoError::opening(path, error))
 }
 
-/// Opens a file for reading and writing, locked against others that do the same.
+/// Opens a file for reading and writing, locked against other editors.
 fn open_for_change(path: &Path) -> Result<Held, IoError> {
     let failed = |error| IoError::opening(path, error);
     loop {
@@ -466,8 +461,8 @@ fn open_for_change(path: &Path) -> Result<Held, IoError> {
         let held = match file.try_lock() {
             Ok(()) => Held { file, locked: true },
             Err(TryLockError::WouldBlock) => return Err(IoError::Busy { path: path.to_owned() }),
-            // A file system without locks: what else guards against two at once is the journal, which is made only
-            // where there is none.
+            // On a file system without locks, only the journal protects against concurrent edits: it is created only if
+            // it does not exist.
             Err(TryLockError::Error(_)) => Held { file, locked: false },
         };
         // The last owner of the lock may have replaced the file: the lock is then on a file without a name.
@@ -479,8 +474,8 @@ fn open_for_change(path: &Path) -> Result<Held, IoError> {
     }
 }
 
-/// Waits until a write has a later time than the last one, which takes some milliseconds at most: readers tell by the time
-/// that a file was changed.
+/// Waits until a write gets a later time than the last one, some milliseconds at most: readers detect changes by the
+/// time.
 fn wait_for_the_clock(metadata: &std::fs::Metadata) {
     let step = 2 * system::clock_resolution();
     let age = metadata.modified().map(|modified| SystemTime::now().duration_since(modified));
@@ -489,7 +484,7 @@ fn wait_for_the_clock(metadata: &std::fs::Metadata) {
     }
 }
 
-/// The ranges sorted, joined where they touch, and cut at `end`.
+/// Returns the ranges sorted, merged if adjacent, and limited to `end`.
 fn joined(ranges: &[Range<u64>], end: u64) -> Vec<Range<u64>> {
     let cut = |range: &Range<u64>| range.start..range.end.min(end);
     let mut sorted: Vec<Range<u64>> =
@@ -500,7 +495,7 @@ fn joined(ranges: &[Range<u64>], end: u64) -> Vec<Range<u64>> {
     joined
 }
 
-/// A point between two effects on the disk, where the tests let the disk fail or the process end.
+/// Marks a point between two effects on the disk, at which tests let the disk fail or the process end.
 #[inline]
 fn step() -> io::Result<()> {
     #[cfg(test)]

@@ -1,11 +1,12 @@
-//! The block pipeline: reads what each task needs, computes on several threads, merges in the order of the tasks.
+//! The block pipeline: reads the bytes of each task, computes on several threads, merges in the order of the tasks.
 //!
-//! Three arrangements. *Borrowed*, workers look at the bytes where they lie: in memory, or in the page cache where the
-//! storage finds that faster than a copy. *Inline*, each worker reads its own block and computes on it while it is in the
-//! second-level cache: the best copy from the page cache, since it costs less than handing a block from core to core.
-//! *Ahead*, reader threads fetch blocks while the workers compute on earlier ones: the best when a device has to deliver.
-//! [`Buffering::Auto`] looks at the page cache to choose. Which one runs never changes a result: the merging is in the
-//! order of the tasks in all of them.
+//! There are three arrangements. *Borrowed*: workers use the bytes in place, in memory or in the page cache, if the
+//! storage finds that faster than a copy. *Inline*: each worker reads its own block and computes on it while it is in
+//! the second-level cache. This is the best way to copy from the page cache, because it costs less than passing a block
+//! from core to core.
+//! *Ahead*: reader threads fetch blocks while the workers compute on earlier ones. This is the best way to read from a
+//! device. [`Buffering::Auto`] checks the page cache to choose. The choice never changes a result: all arrangements
+//! merge in the order of the tasks.
 
 mod sample;
 
@@ -33,38 +34,38 @@ const AHEAD_BYTES: u64 = 32 << 20;
 const FEW_AHEAD: u64 = 4;
 const FEW_AHEAD_BYTES: u64 = 64 << 20;
 
-/// Tasks of fewer bytes are fetched together where each request waits for a network: at 16 requests of 20 ms this is
-/// 3 GB/s.
+/// Tasks of fewer bytes are fetched together if each request waits for a network: 16 requests of 20 ms each give 3
+/// GB/s.
 const REQUEST_BYTES: u64 = 4 << 20;
 
-/// So few bytes in memory are for one thread: another one begins when they are done.
+/// Bytes in memory that a single thread processes: a second thread would start only after they are done.
 const FOR_ONE_THREAD: u64 = 1 << 20;
 
 /// Units of work, each needing some byte ranges of the storage.
 ///
 /// About 1 MiB per task is right: small enough for the cache, large enough for the device. A task is never split.
 pub trait Tasks: Sync {
-    /// The number of tasks.
+    /// Returns the number of tasks.
     fn len(&self) -> u64;
 
-    /// Whether there is nothing to do.
+    /// Whether there are no tasks.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Appends the byte ranges that task `index` needs, in any order; they may overlap and may be empty. Called more
-    /// than once per task, from any thread; the answer must be the same.
+    /// than once per task, from any thread; the result must be the same.
     fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>);
 
-    /// The extent of task `index` if its work uses [`Fetched::lent`] where the storage lends all of its bytes: a list of many
-    /// short ranges takes longer than the work on them.
+    /// Returns the extent of task `index` if its work uses [`Fetched::lent`] when the storage lends all of its bytes:
+    /// listing many short ranges takes longer than processing them.
     fn extent(&self, index: u64) -> Option<Extent> {
         let _ = index;
         None
     }
 }
 
-/// This number of tasks on what is in memory: they read nothing.
+/// A number of tasks that read nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct NoReads(pub u64);
 
@@ -76,19 +77,19 @@ impl Tasks for NoReads {
     fn ranges(&self, _index: u64, _ranges: &mut Vec<Range<u64>>) {}
 }
 
-/// Sees a run progress.
+/// Observer of a run's progress.
 pub trait Watch: Sync {
-    /// Called after each task, and now and then by a thread that waits, with the bytes of all finished tasks, on any thread
-    /// (the calling thread works too), by one thread at a time and never with a smaller number.
+    /// Called after each task, and regularly by a waiting thread, with the bytes of all finished tasks. It is called on
+    /// any thread (including the calling thread), by one thread at a time, and the number never decreases.
     fn progress(&self, bytes_done: u64);
 }
 
-/// How reading and computing are arranged.
+/// Arrangement of reading and computing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Buffering {
-    /// `Double` unless the bytes seem to be in the page cache; cached bytes are borrowed or, as by
-    /// `Single`, copied, whichever the storage finds faster.
+    /// `Double` unless the bytes seem to be in the page cache. Cached bytes are borrowed, or copied as by `Single`,
+    /// whichever the storage finds faster.
     #[default]
     Auto,
     /// Each worker reads its own block.
@@ -98,33 +99,33 @@ pub enum Buffering {
 }
 
 options! {
-    /// How to run.
+    /// Options of a run.
     #[derive(Clone, Copy, Default)]
     pub struct PipelineOptions<'a> {
-        /// The number of workers; 0 is one per permit of the executor, of which it is never more. One worker is the calling
-        /// thread itself.
+        /// Number of workers, limited by the permits of the executor; 0 means one per permit. A single worker is the
+        /// calling thread itself.
         pub threads: usize,
-        /// How reading and computing are arranged.
+        /// Arrangement of reading and computing.
         pub buffering: Buffering,
-        /// How many blocks are read ahead of the workers, where reader threads do; 0 is the default, 8 of up to 4 MiB, 4 of 8 to
-        /// 16 MiB and 2 of larger ones.
+        /// Number of blocks that reader threads read ahead of the workers; 0 means the default: 8 blocks of up to 4
+        /// MiB, 4 of 8 to 16 MiB and 2 of larger ones.
         pub ahead: usize,
-        /// How many tasks may be done and wait for a lower one to be merged, where their results are large or small; 0 is the
-        /// default, about three per thread.
+        /// Number of finished tasks that may wait for a lower one to be merged, for results that are unusually large or
+        /// small; 0 means the default, about three per thread.
         pub waiting: usize,
-        /// Sees the progress.
+        /// Observer of the progress.
         pub watch: Option<&'a dyn Watch>,
-        /// The request that the run is part of; `None` is that of the run that this one is within, or else the executor of the
+        /// Request that the run is part of. `None` means the request of the enclosing run, or else the executor of the
         /// process without limits.
         pub job: Option<&'a Job>,
     }
 }
 
-/// Reads the ranges of every task, hands the bytes to `work` on several threads and the results to `merge`, which is
+/// Reads the ranges of every task, passes the bytes to `work` on several threads and the results to `merge`, which is
 /// called strictly in the order of the tasks, one call at a time, on any of the threads.
 ///
-/// `scratch` makes the reusable state of one worker, on its thread. Ranges with gaps up to 32 KiB are read together.
-/// Memory stays bounded: blocks and results exist only for a window of tasks.
+/// `scratch` creates the reusable state of one worker, on its thread. Ranges with gaps up to 32 KiB are read together.
+/// Memory use is limited: blocks and results exist only for a window of tasks.
 ///
 /// ```
 /// use std::ops::Range;
@@ -159,12 +160,12 @@ options! {
 /// ```
 ///
 /// # Errors
-/// The error of the lowest task that fails in reading, `work` or `merge`, whatever the number of threads; exactly the
-/// tasks below it have been merged. [`IoError::Cancelled`] and [`IoError::Budget`] if the job ends the run, and
-/// [`IoError::Changed`] if another process changed the file since it was opened: what was merged is then of no use.
+/// The error of the lowest task that fails in reading, `work` or `merge`, for any number of threads; exactly the tasks
+/// below it have been merged. [`IoError::Cancelled`] and [`IoError::Budget`] if the job ends the run, and
+/// [`IoError::Changed`] if another process changed the file since it was opened: the merged results are then invalid.
 ///
 /// # Panics
-/// If a closure panics, in which case the other threads stop and the panic goes on in the calling thread.
+/// If a closure panics: the other threads stop, and the panic continues in the calling thread.
 pub fn run<W, R, E>(
     storage: &dyn Storage,
     tasks: &dyn Tasks,
@@ -240,7 +241,7 @@ where
     })
 }
 
-/// As [`run`], for tasks that read nothing.
+/// Does the same as [`run`], for tasks that read nothing.
 ///
 /// # Errors
 /// See [`run`].
@@ -263,25 +264,25 @@ where
     run(&nothing, &NoReads(count), options, scratch, work, merge)
 }
 
-/// How a run is going to be done.
+/// Plan of a run.
 #[derive(Debug)]
 struct Arrangement {
     threads: usize,
-    /// The number of blocks that readers read ahead; 0 where workers read for themselves.
+    /// Number of blocks that readers read ahead; 0 if workers read by themselves.
     ahead: usize,
-    /// The most reader threads.
+    /// Maximum number of reader threads.
     in_flight: usize,
     /// Whether the storage lends its bytes.
     borrowed: bool,
-    /// Whether it lends those of the page cache.
+    /// Whether the storage lends bytes of the page cache.
     cached: bool,
     /// Number of tasks announced ahead to the kernel.
     hints: u64,
-    /// Whether workers that read for themselves may wait for a device.
+    /// Whether workers that read by themselves may wait for a device.
     waits: bool,
-    /// How many tasks one block has the bytes of.
+    /// Number of tasks per block.
     together: u64,
-    /// How many results may wait to be merged; 0 is the default.
+    /// Number of results that may wait to be merged; 0 means the default.
     waiting: usize,
 }
 
@@ -297,7 +298,7 @@ impl Arrangement {
         let may_lend = options.buffering == Buffering::Auto;
         let Sample { borrowed, cached, resident, in_order, scans, bytes, all_bytes } =
             Sample::of(storage, tasks, may_lend);
-        // A caller that chooses the buffering, or how far to read ahead, computes much on each byte.
+        // A caller that chooses the buffering, or the read-ahead, computes much per byte.
         let is_quick = may_lend && options.ahead == 0;
         // Tasks without bytes may compute for any time.
         let is_little = is_quick && (1..=FOR_ONE_THREAD).contains(&all_bytes);
@@ -325,10 +326,10 @@ impl Arrangement {
             Latency::Network => (few as usize).clamp(2, profile.in_flight.max(2)),
             Latency::Memory | Latency::Device => profile.in_flight,
         };
-        // Bytes in memory need no reader, and one task alone leaves nothing to overlap.
+        // Bytes in memory need no reader, and a single task has no other to overlap with.
         let ahead = match options.ahead {
             _ if !ahead || borrowed || cached || length < 2 => 0,
-            // Readers that compute need permits, which a run within a run does not wait for.
+            // Readers that compute need permits, for which a nested run does not wait.
             _ if storage.computes() && executor::is_nested() => 0,
             0 => (several.max(few.min(FEW_AHEAD)) as usize).max(in_flight),
             ahead => ahead,
@@ -339,8 +340,8 @@ impl Arrangement {
             in_flight,
             borrowed: borrowed || cached,
             cached,
-            // A kernel that reads far ahead finds out by itself about what is read in order. Told, it keeps the file in the
-            // smallest of pages, of which every later reading is slower.
+            // A kernel that reads far ahead detects sequential reads by itself. Announcing them makes it cache the file
+            // in the smallest pages, which slows down every later read.
             hints: match resident || (in_order && storage.reads_far_ahead()) {
                 true => 0,
                 false => several.max(1),
@@ -355,13 +356,13 @@ impl Arrangement {
         self.ahead.min(self.in_flight)
     }
 
-    /// How far beyond the merged tasks one may be claimed: enough that one slow task does not stop the others.
+    /// Returns how far beyond the merged tasks one may be claimed: enough that one slow task does not stop the others.
     fn window(&self) -> usize {
         let waiting = if self.waiting == 0 { 3 * self.threads } else { self.waiting };
         self.threads + self.ahead + waiting
     }
 
-    /// A block per worker, and those that are read ahead.
+    /// Returns the number of blocks: one per worker, and those that are read ahead.
     fn blocks(&self) -> usize {
         if self.ahead > 0 { self.threads + self.ahead } else { 0 }
     }
@@ -382,16 +383,16 @@ struct Spent {
     compute: Duration,
 }
 
-/// Where the bytes come from.
+/// Source of the bytes.
 struct Feed<'s> {
     storage: &'s dyn Storage,
     tasks: &'s dyn Tasks,
-    /// Whether what the storage lends of the page cache is taken.
+    /// Whether to borrow bytes of the page cache.
     cached: bool,
     hints: u64,
     /// Whether reading may wait for a device.
     waits: bool,
-    /// How many tasks one block has the bytes of.
+    /// Number of tasks per block.
     together: u64,
     read_bytes: AtomicU64,
 }
@@ -417,7 +418,7 @@ impl<'s> Feed<'s> {
         Ok(())
     }
 
-    /// The tasks of a block.
+    /// Returns the tasks of a block.
     fn tasks_of(&self, block: u64) -> Range<u64> {
         let first = block * self.together;
         first..first.saturating_add(self.together).min(self.tasks.len())
@@ -430,8 +431,7 @@ impl<'s> Feed<'s> {
         }
     }
 
-    /// Announces the ranges of the blocks after this one: the first announces several, each other
-    /// one.
+    /// Announces the ranges of later blocks: the first block announces several, each other block one.
     fn announce(&self, index: u64, block: &mut Block<'s>) {
         let last = index.saturating_add(self.hints);
         let first = if index == 0 { 1 } else { last };
@@ -447,11 +447,11 @@ impl<'s> Feed<'s> {
 /// Results of the work on a block.
 enum Results<R, E> {
     One(R),
-    /// Of several tasks, up to one that failed.
+    /// Results of several tasks, up to one that failed.
     Several(Vec<R>, Option<E>),
 }
 
-/// Everything that the threads of a run share.
+/// State shared by the threads of a run.
 struct Line<'s, R, E, S, K, M> {
     feed: Feed<'s>,
     coordinator: Coordinator<'s, Results<R, E>, E>,
@@ -473,7 +473,7 @@ where
 {
     type Output = Spent;
 
-    /// Computes on blocks that were read, or reads for itself.
+    /// Computes on blocks that were read, or reads by itself.
     fn work(&self, worker: &Worker<'_>) -> Spent {
         let _guard = self.coordinator.stop_on_panic();
         let mut scratch = (self.scratch)();
@@ -489,7 +489,7 @@ where
             while let Some(index) = self.next(worker, Coordinator::claim) {
                 let fetch = || self.feed.fetch(index, &mut block, &mut spent);
                 match worker.reading(self.feed.waits, fetch) {
-                    // A task that was claimed has an end, also if there is no permit because the run was stopped.
+                    // A claimed task must be completed, even if there is no permit because the run was stopped.
                     Ok(()) if worker.works() => {
                         self.compute(index, &block, &mut scratch, &mut spent);
                     }
@@ -508,7 +508,7 @@ where
         self.coordinator.is_ended()
     }
 
-    /// A reader: fetches blocks in order.
+    /// Runs a reader: fetches blocks in order.
     fn read_ahead(&self, reader: usize, worker: &Worker<'_>) -> Spent {
         let _guard = self.coordinator.stop_on_panic();
         let mut spent = Spent::default();
@@ -527,7 +527,7 @@ where
     }
 
     fn finish(&self) {
-        // The watch may want to be called on this thread alone, which must not sleep while another one works on.
+        // The watch may have to be called on this thread, which must not sleep while others work.
         self.coordinator.finish(&|| self.progress(0));
     }
 }
@@ -540,7 +540,7 @@ where
     K: Fn(&mut W, u64, &Fetched<'_>) -> Result<R, E> + Sync,
     M: FnMut(u64, R) -> Result<(), E> + Send,
 {
-    /// The next task for a worker, which waits for it without a permit.
+    /// Returns the next task for a worker, waiting for it without a permit.
     fn next<T>(
         &self,
         worker: &Worker<'_>,
@@ -568,11 +568,11 @@ where
             1 => (self.work)(scratch, index, &fetched).map(Results::One),
             _ => Ok(self.compute_several(index, &fetched, scratch)),
         };
-        // An error of work comes second: bytes that were not there explain it.
+        // Missing bytes take precedence over an error of the work, because they explain it.
         match block.intact(self.feed.storage).map_err(E::from).and(made) {
             Ok(result) => self.coordinator.complete(index, result, |merged, result| {
                 let outcome = self.merge(merged, result);
-                // Results of other threads may keep this one busy for long.
+                // Merging results of other threads may keep this one busy for long.
                 if merged != index {
                     self.progress(0);
                 }
@@ -614,13 +614,13 @@ where
         }
     }
 
-    /// Whether the run was stopped, which the job is asked.
+    /// Whether the job has stopped the run.
     fn is_cancelled(&self) -> bool {
         self.progress(0);
         self.coordinator.is_stopped()
     }
 
-    /// Tells the watch about more bytes, and stops if the job is to end.
+    /// Reports further bytes to the watch, and stops the run if its job must end.
     fn progress(&self, bytes: u64) {
         {
             let mut done = self.bytes_done.lock().unwrap_or_else(PoisonError::into_inner);

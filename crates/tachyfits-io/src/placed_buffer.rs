@@ -1,15 +1,15 @@
-//! Memory for what will be written at some place of a file, or is read from there, whose bytes lie at the same places in
-//! their pages as there.
+//! Memory for bytes that are written to some offset of a file, or read from there, with the same offset within a page
+//! as in the file.
 //!
-//! The kernel then copies each page from start to start, in calls that end at multiples of 256 KiB,
-//! as [`OutputFile`](crate::OutputFile) makes them. Large vectors begin 16 bytes after a page
-//! start, which makes writing slower (`python -m bench --only 22`).
+//! The kernel then copies each page from start to start, in calls that end at multiples of 256 KiB, as
+//! [`OutputFile`](crate::OutputFile) makes them. Large vectors begin 16 bytes after a page start, which makes writing
+//! slower (`python -m bench --only 22`).
 
 use std::ops::Range;
 
 use crate::aligned::{AlignedBuffer, PAGE};
 
-/// Memory that is used again and again.
+/// Reusable buffer whose alignment matches a file offset.
 ///
 /// ```
 /// let mut buffer = tachyfits_io::PlacedBuffer::default();
@@ -24,7 +24,7 @@ pub struct PlacedBuffer {
 }
 
 impl PlacedBuffer {
-    /// Room for bytes that belong at an offset, with anything in it; nothing if there is no memory.
+    /// Returns a buffer for bytes at an offset, with arbitrary content; `None` if there is not enough memory.
     pub fn prepare(&mut self, offset: u64, length: usize) -> Option<&mut [u8]> {
         let begin = (offset % PAGE as u64) as usize;
         self.used = 0..0;
@@ -35,7 +35,7 @@ impl PlacedBuffer {
         Some(self.memory.part_mut(self.used.clone()))
     }
 
-    /// The bytes that were put there.
+    /// Returns the bytes of the buffer.
     pub fn bytes(&self) -> &[u8] {
         &self.memory.bytes()[self.used.clone()]
     }

@@ -1,10 +1,10 @@
-//! The cost of reading a storage: the numbers from which reads are planned.
+//! Cost of reading a storage: the numbers for planning reads.
 
-/// How long a read takes to begin.
+/// Time until a read begins to deliver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Latency {
-    /// Nothing: the bytes are in memory.
+    /// None: the bytes are in memory.
     Memory,
     /// Microseconds to milliseconds: a local device.
     #[default]
@@ -24,21 +24,21 @@ pub enum Latency {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// How long a read takes to begin.
+    /// Time until a read begins to deliver.
     pub latency: Latency,
-    /// Gaps between wanted bytes up to this are read rather than skipped.
+    /// Largest gap between requested bytes that is read rather than skipped.
     pub gap_bytes: u64,
-    /// Longer reads are divided into requests of this many bytes.
+    /// Size of the requests into which longer reads are split.
     pub request_bytes: u64,
-    /// How many requests are worth having under way at a time.
+    /// Useful number of concurrent requests.
     pub in_flight: usize,
-    /// The recommended alignment of offsets, lengths and memory addresses; a power of two.
+    /// Recommended alignment of offsets, lengths and memory addresses; a power of two.
     pub alignment: usize,
 }
 
 impl Profile {
-    /// A local file. A separate read costs a device more than 32 KiB of transfer (a disk seek far more), and a page cache
-    /// a little less. One reader waits for the device while another one hands over.
+    /// A local file. A separate read costs a device more than transferring 32 KiB (a disk seek far more), and a page
+    /// cache slightly less. One reader waits for the device while another one delivers.
     pub const DEVICE: Profile = Profile {
         latency: Latency::Device,
         gap_bytes: 32 << 10,
@@ -50,8 +50,8 @@ impl Profile {
     /// Bytes in memory.
     pub const MEMORY: Profile = Profile { latency: Latency::Memory, ..Profile::DEVICE };
 
-    /// A server such as an object store: 30 ms to the first byte, then 90 MB/s for each of 16 requests. A request has
-    /// a time limit, so that long reads are divided.
+    /// A server such as an object store: 30 ms to the first byte, then 90 MB/s for each of 16 requests. Requests have a
+    /// time limit, so long reads are split.
     pub const NETWORK: Profile = Profile {
         latency: Latency::Network,
         gap_bytes: 160 << 10,
@@ -60,7 +60,7 @@ impl Profile {
         alignment: 1,
     };
 
-    /// The profile of two storages that are read as one.
+    /// Returns the profile of two storages that are read as one.
     pub fn and(self, other: Profile) -> Profile {
         Profile {
             latency: self.latency.max(other.latency),
@@ -72,7 +72,7 @@ impl Profile {
     }
 }
 
-/// The profile of a local file.
+/// The default is the profile of a local file.
 impl Default for Profile {
     fn default() -> Profile {
         Profile::DEVICE

@@ -1,7 +1,7 @@
-//! A bounded cache of blocks of a storage that takes long to answer, and reading ahead in it: for walks over headers, each
-//! of which says where the next one is.
+//! A cache of limited size for blocks of a storage with high latency, and read-ahead: for walks over headers, each of
+//! which determines the position of the next one.
 //!
-//! Bytes in memory and on local devices are read as they are: the system reads ahead and caches for them.
+//! Bytes in memory and on local devices are read directly: the system reads ahead and caches for them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -12,26 +12,26 @@ use crate::error::IoError;
 use crate::profile::{Latency, Profile};
 use crate::storage::{Request, Storage};
 
-/// Bytes of a block: as many as most headers have.
+/// Bytes of a block: the size of most headers.
 const BLOCK_BYTES: u64 = 16 << 10;
 
-/// The most bytes that the cache keeps.
+/// Maximum bytes in the cache.
 const BUDGET_BYTES: u64 = 8 << 20;
 
-/// The most bytes that are read ahead of a walk in small steps.
+/// Maximum read-ahead of a walk in small steps.
 const MOST_AHEAD: u64 = 1 << 20;
 
-/// The most bytes that are read at an expected place, and the most before and after them: a short request in all.
+/// Maximum bytes read at an expected position, and maximum margin before and after them: together a short request.
 const MOST_LENGTH: u64 = 32 << 10;
 const MOST_AROUND: u64 = 16 << 10;
 
-/// Steps are of one run if they are as long as its mean up to this: sizes of compressed images differ a little.
+/// Steps belong to one run if they differ from its mean by at most this: sizes of compressed images differ slightly.
 const STEP_TOLERANCE: u64 = 32 << 10;
 
-/// The least difference between steps that is expected: a FITS block.
+/// Minimum expected difference between steps: a FITS block.
 const STEP_SPREAD: u64 = 2880;
 
-/// Reads a storage from place to place, by few requests.
+/// Reader for scattered positions of a storage that makes few requests.
 ///
 /// ```
 /// use tachyfits_io::{MemoryStorage, ReadAhead};
@@ -47,15 +47,15 @@ pub struct ReadAhead<'a> {
     storage: &'a dyn Storage,
     profile: Profile,
     cache: BlockCache,
-    /// How much is read ahead of the next place, if it is near.
+    /// Number of bytes to read ahead if the next position is near.
     ahead: u64,
-    /// Where the last read ended.
+    /// End of the last read.
     end: u64,
     strides: Strides,
 }
 
 impl<'a> ReadAhead<'a> {
-    /// Begins before the first byte.
+    /// Returns a reader for a storage.
     pub fn new(storage: &'a dyn Storage) -> ReadAhead<'a> {
         let cache = BlockCache::new(BUDGET_BYTES);
         let profile = storage.profile();
@@ -63,7 +63,7 @@ impl<'a> ReadAhead<'a> {
         ReadAhead { storage, profile, cache, ahead: 64 << 10, end: 0, strides }
     }
 
-    /// Fills `buffer` from `offset` on.
+    /// Fills `buffer` with the bytes at `offset`.
     ///
     /// # Errors
     /// As [`Storage::read_ranges`].
@@ -87,7 +87,7 @@ impl<'a> ReadAhead<'a> {
         Ok(())
     }
 
-    /// Gives the storage the blocks that were used, unless they were too many: see [`Storage::keep`].
+    /// Passes the blocks that were used to the storage, unless they are too many: see [`Storage::keep`].
     pub fn finish(self) {
         let parts = self.cache.used_parts();
         if !parts.is_empty() {
@@ -95,12 +95,12 @@ impl<'a> ReadAhead<'a> {
         }
     }
 
-    /// The range first, then what a walk is expected to read next. `end`: where the read before ended.
+    /// Returns the range, followed by the ranges that a walk is expected to read next. `end`: end of the previous read.
     fn expected(&mut self, range: Range<u64>, end: u64) -> Vec<Range<u64>> {
         let is_near =
             range.start >= end && range.start.saturating_sub(end) <= self.profile.gap_bytes;
         if range.start == 0 || is_near {
-            // Small steps: twice as much with each miss.
+            // Small steps: double the read-ahead with each miss.
             let ahead = range.start..range.end.max(range.start.saturating_add(self.ahead));
             self.ahead = (2 * self.ahead).min(MOST_AHEAD);
             return Vec::from([ahead]);
@@ -111,19 +111,19 @@ impl<'a> ReadAhead<'a> {
     }
 }
 
-/// The places that a walk reads from, and a guess where it goes on: at steps like those before.
+/// Positions of a walk, and a prediction of the next ones from the steps so far.
 #[derive(Debug)]
 struct Strides {
-    /// The last place, where the reads from there ended, and the most bytes that were read from a place.
+    /// Last position, end of the reads from there, and maximum bytes read from one position.
     place: u64,
     end: u64,
     length: u64,
-    /// The place from which all steps are about as long as each other, their number, the shortest and the longest.
+    /// Start of the run of similar steps, their number, the shortest and the longest one.
     first: u64,
     count: u64,
     shortest: u64,
     longest: u64,
-    /// How many places are worth reading at the next miss, and as soon as two steps are alike.
+    /// Number of positions to read at the next miss, and once two steps are similar.
     next: u64,
     in_flight: u64,
 }
@@ -131,23 +131,23 @@ struct Strides {
 impl Strides {
     fn new(in_flight: usize) -> Strides {
         let in_flight = in_flight as u64;
-        // Before anything is known half of the requests are risked: most files have images of one size.
+        // Before any step is known, half of the requests are speculative: most files have images of one size.
         let (place, end, length, next) = (0, 0, 0, in_flight / 2);
         let (first, count, shortest, longest) = (0, 0, 0, 0);
         Strides { place, end, length, first, count, shortest, longest, next, in_flight }
     }
 
-    /// The mean step of the run.
+    /// Returns the mean step of the run.
     fn mean(&self) -> u64 {
         self.place.saturating_sub(self.first).checked_div(self.count).unwrap_or(0)
     }
 
-    /// Takes note of a read.
+    /// Records a read.
     fn visit(&mut self, range: &Range<u64>) {
         if range.start != self.end {
             self.step_to(range.start);
         }
-        // A long header is read in pieces.
+        // A long header is read in several pieces.
         self.end = range.end;
         self.length = self.length.max(self.end - self.place).min(MOST_LENGTH);
     }
@@ -168,13 +168,13 @@ impl Strides {
         self.place = place;
     }
 
-    /// The bytes around the next places. They are the wider the more steps are ahead and the more those before differed; the
-    /// guess ends where they are too wide.
+    /// Returns the ranges around the next positions. They widen with the number of steps ahead and the spread of
+    /// earlier steps; the prediction ends where they become too wide.
     fn next_windows(&mut self) -> impl Iterator<Item = Range<u64>> + use<> {
         let (place, length, count, mean) =
             (self.place, self.length, self.count.max(1), self.mean());
         let spread = (self.longest - self.shortest).max(STEP_SPREAD);
-        // The error of the mean adds up; differences from the mean cancel in part, as in a random walk.
+        // The error of the mean accumulates; differences from the mean partly cancel, as in a random walk.
         let around = move |steps: u64| spread * steps / count + spread * steps.isqrt() / 2;
         let steps = 1..self.next;
         self.next = (2 * self.next).min(2 * self.in_flight);
@@ -187,10 +187,10 @@ impl Strides {
     }
 }
 
-/// Blocks of a storage, of which those that were used longest ago give way.
+/// Least-recently-used cache of blocks of a storage.
 #[derive(Debug)]
 struct BlockCache {
-    /// By number: the bytes, and when they were used.
+    /// By number: the bytes, and the time of last use.
     blocks: HashMap<u64, (Vec<u8>, u64)>,
     /// Numbers of the blocks that were copied from.
     copied: BTreeSet<u64>,
@@ -199,7 +199,7 @@ struct BlockCache {
     uses: u64,
 }
 
-/// The blocks that a range lies in.
+/// Returns the blocks that contain a range.
 fn blocks(range: &Range<u64>) -> Range<u64> {
     range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES)
 }
@@ -209,8 +209,8 @@ impl BlockCache {
         BlockCache { blocks: HashMap::new(), copied: BTreeSet::new(), bytes: 0, budget, uses: 0 }
     }
 
-    /// Returns whether blocks of a range are missing. The others count as used, so that they do not give way to those that are
-    /// fetched with them.
+    /// Returns whether blocks of a range are missing. Marks the others as used, so that fetching the missing ones does
+    /// not evict them.
     fn lacks(&mut self, range: &Range<u64>) -> bool {
         self.uses += 1;
         let mut lacks = false;
@@ -223,7 +223,8 @@ impl BlockCache {
         lacks
     }
 
-    /// Reads the blocks of the ranges that it lacks by one call: the first range whole, of the others what the budget allows.
+    /// Reads missing blocks of the ranges with one call: the whole first range, and as much of the others as the budget
+    /// allows.
     fn fetch(&mut self, storage: &dyn Storage, ranges: &[Range<u64>]) -> Result<(), IoError> {
         let end = storage.bytes();
         let mut wanted: Vec<u64> = Vec::new();
@@ -241,7 +242,7 @@ impl BlockCache {
         }
         wanted.sort_unstable();
         let length = |block: u64| (end - block * BLOCK_BYTES).min(BLOCK_BYTES);
-        // Blocks after one another are one request.
+        // Consecutive blocks are one request.
         let runs: Vec<&[u64]> = wanted.chunk_by(|a, b| a + 1 == *b).collect();
         let bytes = |run: &&[u64]| run.iter().map(|&block| length(block)).sum::<u64>();
         let room = |run| memory::filled(bytes(run) as usize, 0, "headers read ahead");
@@ -272,7 +273,8 @@ impl BlockCache {
         }
     }
 
-    /// The bytes of the blocks that were copied from, joined where they follow one another; none if some gave way.
+    /// Returns the bytes of the blocks that were copied from, with consecutive blocks merged; nothing if some were
+    /// evicted.
     fn used_parts(mut self) -> Vec<(u64, Vec<u8>)> {
         let mut parts: Vec<(u64, Vec<u8>)> = Vec::new();
         for block in std::mem::take(&mut self.copied) {
@@ -287,7 +289,7 @@ impl BlockCache {
         parts
     }
 
-    /// Copies bytes whose blocks are there.
+    /// Copies bytes whose blocks are in the cache.
     fn copy(&mut self, offset: u64, out: &mut [u8]) {
         self.uses += 1;
         for block in blocks(&(offset..offset + out.len() as u64)) {
@@ -353,7 +355,7 @@ mod tests {
         (place ^ (place / 251)) as u8
     }
 
-    /// Reads 2880 bytes at each of these places; gives the calls, the requests and the bytes.
+    /// Reads 2880 bytes at each of these positions; returns the numbers of calls, requests and bytes.
     fn walk_to(bytes: u64, places: impl IntoIterator<Item = u64>) -> (usize, usize, u64) {
         let far = Far { bytes, ..Far::default() };
         let mut ahead = ReadAhead::new(&far);
@@ -366,12 +368,12 @@ mod tests {
         far.calls.into_inner().unwrap()
     }
 
-    /// The same of `count` places, each so far from the one before.
+    /// Does the same for `count` positions at a fixed step.
     fn walk(bytes: u64, step: u64, count: u64) -> (usize, usize, u64) {
         walk_to(bytes, (0..count).map(|place| place * step))
     }
 
-    /// Places of a walk whose steps are `step` and up to `spread` less, in whole blocks.
+    /// Returns the positions of a walk with steps between `step - spread` and `step`, in whole blocks.
     fn places(count: u64, step: u64, spread: u64) -> Vec<u64> {
         let shorter = (0..count).map(|n| n * n * 7919 % (spread + 1));
         let steps = shorter.scan(0, |place, less| {
@@ -427,7 +429,7 @@ mod tests {
         for place in (1..9).rev() {
             ahead.read_exact_at(place << 25, &mut buffer[..1 << 20]).unwrap();
         }
-        // The cache is full. Of the next range, it has the blocks that were used longest ago.
+        // The cache is full. Of the next range, it contains the least recently used blocks.
         let offset = 8 << 25;
         ahead.read_exact_at(offset, &mut buffer).unwrap();
         assert!((offset..).zip(&buffer).all(|(place, &byte)| byte == value(place)));

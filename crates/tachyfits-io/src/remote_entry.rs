@@ -3,24 +3,24 @@
 #[cfg(not(feature = "remote"))]
 use crate::{CancelToken, error::IoError, remote_url::RemoteUrl, source::no_client};
 
-/// An object of a server, or a folder of objects.
+/// Object of a server, or folder of objects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RemoteEntry {
-    /// The last part of its key.
+    /// Last part of its key.
     pub name: String,
-    /// A folder has no bytes, time or version.
+    /// Whether this is a folder, which has no size, time or version.
     pub is_folder: bool,
-    /// The size of the object.
+    /// Size of the object.
     pub bytes: u64,
-    /// Seconds since 1970; 0 where the server does not say.
+    /// Modification time in seconds since 1970; 0 if the server does not report it.
     pub modified: i64,
-    /// A text that changes with the content; none where the server says neither ETag nor time.
+    /// Text that changes with the content; `None` if the server reports neither ETag nor time.
     pub version: Option<String>,
 }
 
 #[cfg(not(feature = "remote"))]
 impl RemoteEntry {
-    /// The state of the object now.
+    /// Returns the current state of the object.
     ///
     /// # Errors
     /// [`IoError::Remote`]: this build has no client.
@@ -28,7 +28,7 @@ impl RemoteEntry {
         Err(no_client(url))
     }
 
-    /// The folders and objects in a folder.
+    /// Returns the folders and objects in a folder.
     ///
     /// # Errors
     /// [`IoError::Remote`]: this build has no client.

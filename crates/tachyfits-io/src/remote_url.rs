@@ -1,13 +1,13 @@
-//! URLs of objects: which texts are URLs, and how they are written without what is secret in them.
+//! URLs of objects: recognising them, and displaying them without secrets.
 
 use std::fmt;
 
-/// The schemes that are understood, and what follows "://".
+/// Supported schemes, followed by "://".
 const SCHEMES: [&str; 8] = ["http", "https", "s3", "s3a", "gs", "az", "abfs", "abfss"];
 
-/// The URL of an object: "https://…", "s3://bucket/key", "gs://bucket/key", "az://container/key".
+/// URL of an object: "https://…", "s3://bucket/key", "gs://bucket/key", "az://container/key".
 ///
-/// The query of a signed URL and a password are secrets: [`fmt::Display`] and [`fmt::Debug`] leave them out.
+/// The query of a signed URL and a password are secrets: [`fmt::Display`] and [`fmt::Debug`] omit them.
 ///
 /// ```
 /// use tachyfits_io::RemoteUrl;
@@ -18,12 +18,12 @@ const SCHEMES: [&str; 8] = ["http", "https", "s3", "s3a", "gs", "az", "abfs", "a
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct RemoteUrl {
     text: String,
-    /// The length of the scheme.
+    /// Length of the scheme.
     scheme: usize,
 }
 
 impl RemoteUrl {
-    /// The URL, if a text is one.
+    /// Returns the URL if a text is one.
     pub fn of(text: &str) -> Option<RemoteUrl> {
         let (scheme, rest) = text.split_once("://")?;
         let is_known = SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme));
@@ -31,17 +31,18 @@ impl RemoteUrl {
             .then(|| RemoteUrl { text: text.to_owned(), scheme: scheme.len() })
     }
 
-    /// The scheme in lower case.
+    /// Returns the scheme in lower case.
     pub fn scheme(&self) -> String {
         self.text[..self.scheme].to_ascii_lowercase()
     }
 
-    /// All of it, secrets too.
+    /// Returns the complete URL, including secrets.
     pub fn with_secrets(&self) -> &str {
         &self.text
     }
 
-    /// A text without secrets that names the object for caches; `None` where the query or a password may be a part of its name.
+    /// Returns a name of the object for caches, without secrets; `None` if the query or a password may be part of the
+    /// name.
     #[cfg(feature = "remote")]
     pub(crate) fn cache_key(&self) -> Option<String> {
         let (host, _) = self.bucket_and_key();
@@ -54,7 +55,7 @@ impl RemoteUrl {
         names.filter(|name| !name.is_empty()).all(is_of_signature).then(|| self.to_string())
     }
 
-    /// The bucket and the key of an object, which follow "://".
+    /// Returns the bucket and the key of an object, which follow "://".
     #[cfg(feature = "remote")]
     pub(crate) fn bucket_and_key(&self) -> (&str, &str) {
         let rest = &self.text[self.scheme + 3..];
@@ -64,7 +65,7 @@ impl RemoteUrl {
 
 impl fmt::Display for RemoteUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A key of a bucket may have a question mark; a URL of HTTP has its query there.
+        // A key of a bucket may contain a question mark, which begins the query of an HTTP URL.
         if self.scheme().starts_with("http") {
             f.write_str(&without_secrets(&self.text))
         } else {
@@ -79,7 +80,7 @@ impl fmt::Debug for RemoteUrl {
     }
 }
 
-/// Whether a parameter of a query is a part of a signature: of Amazon, Google, CloudFront or Azure.
+/// Whether a query parameter is part of a signature: of Amazon, Google, CloudFront or Azure.
 #[cfg(feature = "remote")]
 fn is_of_signature(name: &str) -> bool {
     const NAMES: [&str; 22] = [
@@ -110,7 +111,7 @@ fn is_of_signature(name: &str) -> bool {
     name.starts_with("x-amz-") || name.starts_with("x-goog-") || NAMES.contains(&name.as_str())
 }
 
-/// A text with the URLs in it without their queries, users and passwords.
+/// Removes queries, users and passwords from the URLs in a text.
 pub(crate) fn without_secrets(text: &str) -> String {
     let is_end = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ')' | '>' | '<' | '`');
     let mut result = String::new();
@@ -157,7 +158,7 @@ mod tests {
         assert_eq!(key("https://a.org/x.fits"), plain());
         assert_eq!(key("https://me:word@a.org/x.fits?X-Amz-Signature=1&X-Amz-Date=2"), plain());
         assert_eq!(key("https://a.org/x.fits?sv=2024&sig=1#part"), plain());
-        // The name of the file may be in the query.
+        // The query may contain the name of the file.
         assert_eq!(key("https://a.org/get?file=x.fits&sig=1"), None);
         assert_eq!(key("s3://bucket/a?b.fits").as_deref(), Some("s3://bucket/a?b.fits"));
         assert_eq!(key("s3://key:secret@bucket/x.fits"), None);

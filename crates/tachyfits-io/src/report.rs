@@ -1,24 +1,24 @@
 //! Cost of a run: bytes, and seconds of reading, of computing and of waiting for both.
 
-/// The cost of a [`crate::run`]; the default is that of nothing.
+/// Cost of a [`crate::run`]; the default is zero cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Report {
-    /// The bytes that the tasks requested.
+    /// Bytes that the tasks requested.
     pub bytes: u64,
-    /// The bytes that were read to get them, gaps included; none where they were borrowed.
+    /// Bytes read, including gaps; 0 if they were borrowed.
     pub read_bytes: u64,
-    /// Seconds spent reading: with readers ahead, those in which at least one of them read; else the sum over the workers
-    /// by their number.
+    /// Seconds of reading: with read-ahead, the time in which at least one reader was reading; otherwise the sum over
+    /// the workers divided by their number.
     pub io_seconds: f64,
-    /// Seconds spent computing and merging, a worker's wait for a processor included: the sum over the workers by their
+    /// Seconds of computing and merging, including waits for a processor: the sum over the workers divided by their
     /// number.
     pub compute_seconds: f64,
-    /// Seconds spent writing, per worker, where the operation writes a file.
+    /// Seconds of writing per worker, if the operation writes a file.
     pub write_seconds: f64,
     /// Seconds from beginning to end.
     pub wall_seconds: f64,
-    /// The number of workers.
+    /// Number of workers.
     pub threads: usize,
     /// Arrangement of reading and computing: `"inline"` (each worker reads its own block),
     /// `"ahead"` (reader threads fetch blocks ahead of the workers) or `"borrowed"` (the bytes were
@@ -26,13 +26,13 @@ pub struct Report {
     pub buffering: &'static str,
     /// Kind of the storage: [`crate::Storage::kind`].
     pub storage: &'static str,
-    /// The largest difference between a value and the integer that was written for it, where an operation rounds to
-    /// integers; 0 where nothing is lost.
+    /// Largest difference between a value and the integer written for it, if an operation rounds to integers; 0 if it
+    /// is lossless.
     pub rounding: f64,
 }
 
 impl Report {
-    /// The same with the largest error of rounding.
+    /// Sets the largest rounding error.
     #[doc(hidden)]
     #[must_use]
     pub fn with_rounding(self, rounding: f64) -> Report {
@@ -41,7 +41,7 @@ impl Report {
 }
 
 impl Report {
-    /// The cost of this run and of another one after it.
+    /// Returns the total cost of this run and a later one.
     #[must_use]
     pub fn followed_by(&self, second: &Report) -> Report {
         Report {
@@ -55,8 +55,8 @@ impl Report {
         }
     }
 
-    /// The fraction of the reading and writing that was hidden behind computing: `(io + compute - wall) / io` within 0
-    /// and 1, where io is both.
+    /// Returns the fraction of reading and writing that overlapped with computing: `(io + compute - wall) / io`,
+    /// limited to 0 to 1, where io includes both.
     ///
     /// ```
     /// let mut report = tachyfits_io::Report::default();

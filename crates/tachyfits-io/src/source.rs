@@ -1,6 +1,6 @@
-//! The one way to open anything: a file by its name, bytes, or a storage that is open already.
+//! Opening of sources: a file by its name, bytes, or an open storage.
 //!
-//! Compressed or unseekable input becomes an ordinary storage when it is opened (see [`crate::spool()`]).
+//! Opening compressed or unseekable input copies it to an ordinary storage (see [`crate::spool()`]).
 
 use std::ffi::OsStr;
 #[cfg(not(feature = "remote"))]
@@ -22,13 +22,13 @@ use crate::remote_url::RemoteUrl;
 use crate::spool::{Compression, SpoolOptions, StorageReader, compression_of, spool};
 use crate::storage::Storage;
 
-/// A thing that can be opened: a name, or a storage.
+/// Input that can be opened: a name, or a storage.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use tachyfits_io::{MemoryStorage, Source, SourceOptions, Storage};
 ///
-/// // A path in any of its types is a source, and so is a storage of any kind.
+/// // A path of any type is a source, and so is a storage of any kind.
 /// let by_name = Source::from("cube.fits");
 /// let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new("example", b"SIMPLE  =".to_vec()));
 /// let opened = Source::from(storage).open(&SourceOptions::default(), &mut Vec::new())?;
@@ -38,21 +38,21 @@ use crate::storage::Storage;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Source {
-    /// A file by its name.
+    /// File by its name.
     Path(PathBuf),
-    /// An object of a server by its URL.
+    /// Object of a server by its URL.
     Remote(RemoteUrl),
-    /// Bytes that can be read already.
+    /// Storage that is already open.
     Storage(Arc<dyn Storage>),
 }
 
 impl Source {
-    /// The bytes of a file, which are kept and not copied, under a name for messages.
+    /// Returns the bytes of a file, kept without copying, with a name for messages.
     pub fn bytes(name: &str, bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Source {
         Source::Storage(Arc::new(MemoryStorage::new(name, bytes)))
     }
 
-    /// A URL if the name is one, else the path of a file.
+    /// Returns a URL if the name is one, otherwise the path of a file.
     fn of_name(path: PathBuf) -> Source {
         match path.to_str().and_then(RemoteUrl::of) {
             Some(url) => Source::Remote(url),
@@ -60,7 +60,7 @@ impl Source {
         }
     }
 
-    /// The name for messages.
+    /// Returns the name for messages.
     pub fn name(&self) -> String {
         match self {
             Source::Path(path) => path.display().to_string(),
@@ -69,12 +69,12 @@ impl Source {
         }
     }
 
-    /// Opens it; gzip content is inflated.
+    /// Opens the source; inflates gzip content.
     ///
     /// The compression is recognised by the content, not by the name. Inflated content is in memory or in an unlinked
-    /// temporary file, whatever the kind. Content that is compressed in another way is read as it is
-    /// ([`crate::compression_of`] names the format). An interrupted change of a file is undone first; that, and what
-    /// else was found beside it, is added to `notices`.
+    /// temporary file, whatever the kind. Other compressed content is read unchanged ([`crate::compression_of`] names
+    /// the format). An interrupted change of a file is undone first; this and other findings next to the file are added
+    /// to `notices`.
     ///
     /// # Errors
     /// If the file cannot be opened or its compressed content is damaged or too large; the error names the file.
@@ -100,11 +100,11 @@ impl Source {
         attempt(path, options, notices)?.ok_or_else(unsettled)
     }
 
-    /// Opens it and hands the storage to `use_it`, again (at most `attempts` times) where another process changed the file
-    /// meanwhile. Returns what that made, and what was noticed.
+    /// Opens the source and passes the storage to `use_it`. Repeats this, with at most `attempts` attempts, if another
+    /// process changed the file meanwhile. Returns the result of `use_it`, and the notices.
     ///
     /// # Errors
-    /// As [`Source::open`], and those of `use_it`.
+    /// As [`Source::open`], and the errors of `use_it`.
     pub fn read<T, E: From<IoError>>(
         &self,
         options: &SourceOptions,
@@ -117,7 +117,7 @@ impl Source {
             repeated_if_changed(attempts, is_changed, || {
                 let storage = self.open(options, &mut notices)?;
                 let made = use_it(Arc::clone(&storage));
-                // Bytes that another process was writing mean nothing.
+                // Bytes that another process was writing are invalid.
                 storage.check_unchanged()?;
                 made
             })
@@ -126,7 +126,7 @@ impl Source {
     }
 }
 
-/// The types that name a file.
+/// Implements conversions from the types that name a file.
 macro_rules! paths {
     ($($type:ty)+) => {$(
         impl From<$type> for Source {
@@ -151,32 +151,32 @@ impl<S: Storage + 'static> From<Arc<S>> for Source {
 }
 
 options! {
-    /// How a source is opened.
+    /// Options for opening a source.
     #[derive(Clone, Debug, Default)]
     pub struct SourceOptions {
-        /// How the bytes of a file are read.
+        /// Kind of storage for a file.
         pub kind: StorageKind,
-        /// How much of compressed content, and of what can only be read from beginning to end, is kept, and where.
+        /// Limits for compressed content, and for input that can only be read sequentially.
         pub spool: SpoolOptions,
-        /// Why it is opened.
+        /// Purpose of opening the source.
         pub purpose: Purpose,
     }
 }
 
-/// How a file is read.
+/// Way of reading a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StorageKind {
-    /// The default: uses cached files through a memory map where that is faster than a copy, and
-    /// reads otherwise as `Positioned` does.
+    /// The default: uses cached files through a memory map if that is faster than a copy, and otherwise reads as
+    /// `Positioned` does.
     #[default]
     Auto,
     /// Positioned reads into reused buffers.
     Positioned,
-    /// A memory map, without asking which is faster.
+    /// A memory map, even if it is slower.
     Mapped,
-    /// Reads that bypass the page cache (`O_DIRECT`), for files far larger than memory. Refused with
-    /// [`IoError::Direct`] by file systems that cannot.
+    /// Reads that bypass the page cache (`O_DIRECT`), for files far larger than memory. File systems that do not
+    /// support it return [`IoError::Direct`].
     Direct,
     /// The whole file is read into memory when it is opened.
     Memory,
@@ -185,13 +185,13 @@ pub enum StorageKind {
 /// Purpose of opening a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// To be read as it is now.
+    /// Reading the current content.
     #[default]
     Reading,
-    /// To be read while another program may add to its end.
+    /// Reading while another program may append.
     Following,
-    /// For editing, so that no other process edits it: an interrupted change is undone also on a
-    /// file system without locks.
+    /// Editing, so that no other process edits the file: an interrupted change is undone even on a file system without
+    /// locks.
     Changing,
 }
 
@@ -217,7 +217,7 @@ pub fn open(source: impl Into<Source>, kind: StorageKind) -> Result<Arc<dyn Stor
     source.into().open(&options, &mut Vec::new())
 }
 
-/// The storage, or the content of one that holds gzip content.
+/// Returns the storage, or its inflated content if it contains gzip content.
 fn plain(storage: Arc<dyn Storage>, options: &SourceOptions) -> Result<Arc<dyn Storage>, IoError> {
     Ok(inflated(&*storage, &options.spool)?.unwrap_or(storage))
 }
@@ -232,7 +232,7 @@ fn open_remote(url: &RemoteUrl, _: &mut Vec<Notice>) -> Result<Arc<dyn Storage>,
     Err(no_client(url))
 }
 
-/// The error of a build without the feature `remote`.
+/// Returns the error of a build without the feature `remote`.
 #[cfg(not(feature = "remote"))]
 pub(crate) fn no_client(url: &RemoteUrl) -> IoError {
     let detail = "this build has no client for servers (Cargo feature remote)";
@@ -240,7 +240,7 @@ pub(crate) fn no_client(url: &RemoteUrl) -> IoError {
     IoError::Remote { name: url.to_string(), source }
 }
 
-/// The content of a storage that holds gzip content; `None` for any other.
+/// Inflates the content of a storage that contains gzip content; `None` for any other.
 fn inflated(
     storage: &dyn Storage,
     options: &SpoolOptions,
@@ -253,7 +253,7 @@ fn inflated(
     inflated.map(Some)
 }
 
-/// `None` where the file was made whole and is to be opened again.
+/// Tries to open a file; `None` if it was restored and must be opened again.
 fn attempt(
     path: &Path,
     options: &SourceOptions,
@@ -265,7 +265,7 @@ fn attempt(
         return Err(IoError::NotAFile { path: path.to_owned(), found: "a directory" });
     }
     if metadata.file_type().is_char_device() {
-        // A terminal, or something without an end.
+        // A terminal, or an endless device.
         return Err(IoError::NotAFile { path: path.to_owned(), found: "a device" });
     }
     if !metadata.is_file() {

@@ -1,7 +1,7 @@
-//! Input that can only be read from beginning to end (gzip content, a pipe, a stream), made into a storage that can be
-//! read at offsets: in memory while it is small, in an unlinked temporary file beyond that, refused above a limit.
+//! Input that can only be read sequentially (gzip content, a pipe, a stream), copied to a storage that can be read at
+//! offsets: in memory if it is small, otherwise in an unlinked temporary file, up to a limit.
 //!
-//! The temporary file has no name, so that nothing is left behind however the process ends.
+//! The temporary file has no name, so nothing is left behind however the process ends.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -17,7 +17,7 @@ use crate::error::IoError;
 use crate::executor::CancelToken;
 use crate::storage::Storage;
 
-/// A compressed format, recognised by the first bytes of the content and never by a name. Only gzip is inflated here.
+/// Compressed format, recognised by the first bytes of the content and never by a name. Only gzip is inflated here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Compression {
@@ -32,10 +32,10 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// How many of the first bytes [`Compression::of`] needs.
+    /// Number of first bytes that [`Compression::of`] needs.
     pub const MAGIC_BYTES: usize = 10;
 
-    /// The format of content that begins with these bytes; `None` for any other.
+    /// Returns the format of content that begins with these bytes; `None` if it is not compressed.
     ///
     /// ```
     /// use tachyfits_io::Compression;
@@ -57,7 +57,7 @@ impl Compression {
         }
     }
 
-    /// Its name in lower case.
+    /// Returns the name in lower case.
     pub fn name(self) -> &'static str {
         match self {
             Compression::Gzip => "gzip",
@@ -74,20 +74,19 @@ const GZIP_FIRST: u8 = 0x1f;
 const BLOCK_BYTES: usize = 256 << 10;
 
 options! {
-    /// How much of unseekable or compressed input is kept, and where.
+    /// Limits for unseekable or compressed input, and the place where it is kept.
     #[derive(Clone, Debug)]
     pub struct SpoolOptions {
-        /// Up to this many bytes are kept in memory; 64 MiB.
+        /// Maximum bytes kept in memory; 64 MiB.
         pub memory_bytes: u64,
-        /// Beyond this many bytes the input is refused; 64 GiB. A few kB of gzip can inflate to gigabytes.
+        /// Maximum bytes of the input; 64 GiB. A few kB of gzip can inflate to gigabytes.
         pub total_bytes: u64,
-        /// The directory of the temporary file; `None` is the system's (`TMPDIR`).
+        /// Directory of the temporary file; `None` means the system's (`TMPDIR`).
         pub directory: Option<PathBuf>,
-        /// Asked after each block of 256 KiB whether to go on.
+        /// Token that is checked after each block of 256 KiB.
         pub token: CancelToken,
-        /// Asked about the first block whether it may begin the content that is looked for; `None` takes any. The rest
-        /// of other content, which may be a few kB that inflate to gigabytes, is not read, and the storage ends with
-        /// that block.
+        /// Checks whether the first block may begin the expected content; `None` accepts any. The rest of other
+        /// content, which may be a few kB that inflate to gigabytes, is not read, and the storage ends with that block.
         pub is_content: Option<fn(&[u8]) -> bool>,
     }
 }
@@ -105,7 +104,7 @@ impl Default for SpoolOptions {
     }
 }
 
-/// Reads `reader` to its end and makes a storage of it; gzip content is inflated.
+/// Reads `reader` to its end into a storage; inflates gzip content.
 ///
 /// ```
 /// use tachyfits_io::{SpoolOptions, spool};
@@ -116,7 +115,7 @@ impl Default for SpoolOptions {
 /// ```
 ///
 /// # Errors
-/// If reading fails, the gzip content is damaged, a limit is exceeded or the temporary file cannot be kept.
+/// If reading fails, the gzip content is damaged, a limit is exceeded or the temporary file cannot be written.
 /// [`IoError::Cancelled`] if the token is cancelled.
 pub fn spool(
     name: &str,
@@ -125,8 +124,7 @@ pub fn spool(
 ) -> Result<Arc<dyn Storage>, IoError> {
     let mut reader = BufReader::with_capacity(BLOCK_BYTES, reader);
     let mut kept = SpoolWriter::new(name, options.clone());
-    // A pipe may deliver its first byte alone, so the look at the first ones takes them out.
-    // At most a few bytes.
+    // A pipe may deliver its first byte alone, so the first bytes, only a few, are read separately.
     let mut first = Vec::with_capacity(Compression::MAGIC_BYTES);
     let taken = reader.by_ref().take(Compression::MAGIC_BYTES as u64).read_to_end(&mut first);
     taken.map_err(|source| kept.read_error(source))?;
@@ -139,10 +137,10 @@ pub fn spool(
     kept.finish()
 }
 
-/// How the content of a storage is compressed, by its first bytes.
+/// Returns the compression format of a storage, according to its first bytes.
 ///
 /// # Errors
-/// If they cannot be read.
+/// If the first bytes cannot be read.
 pub fn compression_of(storage: &dyn Storage) -> Result<Option<Compression>, IoError> {
     let mut first = [0; Compression::MAGIC_BYTES];
     let length = first.len().min(usize::try_from(storage.bytes()).unwrap_or(usize::MAX));
@@ -150,7 +148,7 @@ pub fn compression_of(storage: &dyn Storage) -> Result<Option<Compression>, IoEr
     Ok(Compression::of(&first[..length]))
 }
 
-/// Reads a storage from beginning to end.
+/// Sequential reader of a storage.
 pub(crate) struct StorageReader<'a> {
     storage: &'a dyn Storage,
     offset: u64,
@@ -172,7 +170,8 @@ impl Read for StorageReader<'_> {
     }
 }
 
-/// Inflates all members, one after the other. Zeros may follow the last (RFC 1952 knows no padding, tapes do).
+/// Inflates all members, one after another. Zeros may follow the last one (RFC 1952 does not mention padding, but tapes
+/// have it).
 fn inflate(mut reader: impl BufRead, kept: &mut SpoolWriter) -> Result<(), IoError> {
     let mut member = 0;
     loop {
@@ -194,7 +193,7 @@ fn inflate(mut reader: impl BufRead, kept: &mut SpoolWriter) -> Result<(), IoErr
     }
 }
 
-/// Skips zeros; returns how many there were and the first other byte, or `None` at the end of the input.
+/// Skips zeros; returns their number and the first other byte, or `None` at the end of the input.
 fn skip_zeros(reader: &mut impl BufRead) -> io::Result<Option<(u64, u8)>> {
     let mut zeros = 0;
     loop {
@@ -217,11 +216,11 @@ fn skip_zeros(reader: &mut impl BufRead) -> io::Result<Option<(u64, u8)>> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Copied {
     All,
-    /// It is other content.
+    /// The first block of unexpected content.
     FirstBlock,
 }
 
-/// Bytes written one after the other that become a storage: what [`spool()`] does with a reader.
+/// Writer of sequential bytes that become a storage: the counterpart of [`spool()`] for callers that produce bytes.
 ///
 /// ```
 /// use tachyfits_io::{SpoolOptions, SpoolWriter};
@@ -239,23 +238,23 @@ pub struct SpoolWriter {
     memory: Vec<u8>,
     file: Option<File>,
     bytes: u64,
-    /// The gzip member that is being inflated; `None` where nothing is.
+    /// Number of the gzip member that is being inflated; `None` for other input.
     member: Option<u64>,
 }
 
 impl SpoolWriter {
-    /// Begins with nothing; `name` is for messages.
+    /// Returns an empty writer; `name` is for messages.
     pub fn new(name: &str, options: SpoolOptions) -> SpoolWriter {
         let name = name.to_owned();
         SpoolWriter { name, options, memory: Vec::new(), file: None, bytes: 0, member: None }
     }
 
-    /// How many bytes there are so far.
+    /// Returns the number of bytes so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Adds all that a reader gives, or the first block of what is not the content that is looked for.
+    /// Adds all bytes of a reader, or only the first block of unexpected content.
     fn copy(&mut self, reader: &mut impl Read) -> Result<Copied, IoError> {
         let mut block = vec![0; BLOCK_BYTES];
         loop {
@@ -277,7 +276,7 @@ impl SpoolWriter {
         }
     }
 
-    /// Fills a block, unless the reader ends before; returns how many bytes there are.
+    /// Fills a block, unless the reader ends before; returns the number of bytes.
     fn fill(&self, reader: &mut impl Read, block: &mut [u8]) -> Result<usize, IoError> {
         let mut count = 0;
         while count < block.len() {
@@ -322,7 +321,7 @@ impl SpoolWriter {
         Ok(())
     }
 
-    /// The storage of all bytes.
+    /// Returns the storage of all bytes.
     ///
     /// # Errors
     /// If the temporary file cannot be examined.
@@ -354,9 +353,10 @@ impl SpoolWriter {
         }
     }
 
-    /// The error of a failed read: the decoder reports damage by a few kinds, the rest is the input's.
+    /// Returns the error of a failed read: a few kinds mean damage found by the decoder, all others come from the
+    /// input.
     fn read_error(&self, source: io::Error) -> IoError {
-        // A storage that is inflated says itself what is wrong.
+        // A storage that is inflated already returns a complete error.
         let source = match source.downcast::<IoError>() {
             Ok(error) => return error,
             Err(source) => source,
@@ -414,7 +414,7 @@ mod tests {
         content
     }
 
-    /// Reproducible bytes that compress moderately.
+    /// Returns reproducible bytes that compress moderately.
     fn sample(length: usize) -> Vec<u8> {
         (0..length as u64).map(|i| (i.wrapping_mul(i) >> 5) as u8).collect()
     }
@@ -566,7 +566,7 @@ mod tests {
     }
 
     proptest! {
-        /// Changing any one byte of the compressed content gives the same bytes or an error, never
+        /// After a change of any one byte of the compressed content, the result is the same bytes or an error, never
         /// other bytes.
         #[test]
         fn a_changed_byte_is_never_a_wrong_byte(at in 2usize..1000, value: u8) {

@@ -9,7 +9,7 @@ use crate::error::IoError;
 use crate::storage::Storage;
 use crate::system;
 
-/// A temporary file without a name, so that nothing is left behind however the process ends.
+/// Temporary file without a name, so that nothing is left behind however the process ends.
 ///
 /// ```
 /// use tachyfits_io::SpoolFile;
@@ -38,12 +38,12 @@ impl SpoolFile {
         Ok(SpoolFile { name: name.to_owned(), file })
     }
 
-    /// The name for messages.
+    /// Returns the name for messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Writes bytes at an offset, from any thread; bytes that are never written read as zeros.
+    /// Writes bytes at an offset, from any thread; unwritten bytes read as zeros.
     ///
     /// # Errors
     /// [`IoError::Temporary`].

@@ -1,6 +1,7 @@
-//! The trait that every source of bytes implements; it knows none of them.
+//! The trait of all sources of bytes. It does not depend on any of them.
 //!
-//! A storage has a fixed size and is read at offsets, by any number of threads at once; there is no position to share.
+//! A storage has a fixed size and is read at offsets, by any number of threads at the same time; there is no shared
+//! position.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -10,7 +11,7 @@ use crate::error::IoError;
 use crate::lend::Lend;
 use crate::profile::{Latency, Profile};
 
-/// The name of a storage, and what tells its version from another.
+/// Name and version of a storage.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Id {
     name: Cow<'static, str>,
@@ -18,38 +19,39 @@ pub struct Id {
 }
 
 impl Id {
-    /// A name (a path or a URL), for messages, and a text that changes with the content: size and time of change of a
-    /// file, the ETag of an object. Without it nothing is cached beyond the storage.
+    /// Returns an identity with a name (a path or a URL) for messages, and a text that changes with the content: size
+    /// and modification time of a file, the ETag of an object. Without this version, nothing is cached beyond the
+    /// storage.
     pub fn new(name: impl Into<Cow<'static, str>>, version: Option<String>) -> Id {
         Id { name: name.into(), version }
     }
 
-    /// A name alone.
+    /// Returns an identity with only a name.
     pub const fn named(name: &'static str) -> Id {
         Id { name: Cow::Borrowed(name), version: None }
     }
 
-    /// The name for messages.
+    /// Returns the name for messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The version, if it is known.
+    /// Returns the version, if it is known.
     pub fn version(&self) -> Option<&str> {
         self.version.as_deref()
     }
 }
 
-/// Bytes to read: where they begin in the storage, and the memory that they fill.
+/// Read request: an offset in the storage, and the memory to fill.
 #[derive(Debug)]
 pub struct Request<'a> {
     /// Offset of the first byte.
     pub offset: u64,
-    /// Filled whole.
+    /// Memory that is filled completely.
     pub buffer: &'a mut [u8],
 }
 
-/// A source of bytes of known size. `conformance::storage_suite` (Cargo feature `conformance`) is its test.
+/// Source of bytes of known size. `conformance::storage_suite` (Cargo feature `conformance`) tests implementations.
 ///
 /// ```
 /// use tachyfits_io::{Id, IoError, Profile, Storage};
@@ -79,20 +81,20 @@ pub struct Request<'a> {
 /// # Ok::<(), IoError>(())
 /// ```
 pub trait Storage: Send + Sync + Debug {
-    /// Its name and version.
+    /// Returns name and version.
     fn id(&self) -> &Id;
 
-    /// The size in bytes, as it was when the storage was opened.
+    /// Returns the size in bytes when the storage was opened.
     fn bytes(&self) -> u64;
 
-    /// Fills `buffer` from `offset` on. A failed call may leave anything in it.
+    /// Fills `buffer` with the bytes at `offset`. After a failed call its content is unspecified.
     ///
     /// # Errors
     /// [`IoError::Short`] if the storage ends before, [`IoError::Read`] if reading fails.
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError>;
 
-    /// Fills the buffer of each request, in any order; by default one after the other. Requests of one call are planned
-    /// already by the profile, so that a storage far away may send them at the same time.
+    /// Fills the buffer of each request, in any order; by default one after another. The requests of one call already
+    /// follow the profile, so a remote storage may send them at the same time.
     ///
     /// # Errors
     /// As [`Storage::read_exact_at`].
@@ -101,16 +103,15 @@ pub trait Storage: Send + Sync + Debug {
         requests.try_for_each(|request| self.read_exact_at(request.offset, request.buffer))
     }
 
-    /// The cost of reading.
+    /// Returns the cost of reading.
     fn profile(&self) -> Profile;
 
-    /// Kind of this storage, for reports: `"auto"`, `"positioned"`, `"mapped"`, `"direct"`,
-    /// `"memory"`, ….
+    /// Returns the kind of this storage, for reports: `"auto"`, `"positioned"`, `"mapped"`, `"direct"`, `"memory"`, ….
     fn kind(&self) -> &'static str {
         "other"
     }
 
-    /// Whether reading `range` is likely to need no device: it is in memory or in the page cache.
+    /// Whether `range` is probably in memory or in the page cache, so that reading needs no device.
     ///
     /// An estimate from a few pages, used to choose how to overlap reading and computing.
     fn is_resident(&self, range: Range<u64>) -> bool {
@@ -118,37 +119,38 @@ pub trait Storage: Send + Sync + Debug {
         self.profile().latency == Latency::Memory
     }
 
-    /// Whether the bytes are those that were there when the storage was opened: to be asked after reading, as
-    /// [`crate::run`] and [`crate::fill`] do, since another process may have changed the file meanwhile.
+    /// Checks that the bytes have not changed since the storage was opened. Call this after reading, as [`crate::run`]
+    /// and [`crate::fill`] do, because another process may have changed the file meanwhile.
     ///
     /// # Errors
-    /// [`IoError::Changed`] if the size of the file or the time of its last change is another.
+    /// [`IoError::Changed`] if the size or the modification time of the file has changed.
     fn check_unchanged(&self) -> Result<(), IoError> {
         Ok(())
     }
 
-    /// Whether reading computes, so that it needs a permit of the [`crate::Executor`]. Such a storage reads others by
-    /// [`crate::fetch`], which takes their bytes from the budget of the job and sees that it is cancelled.
+    /// Whether reading computes, so that it needs a permit of the [`crate::Executor`]. Such a storage reads others with
+    /// [`crate::fetch`], which charges the budget of the job and checks for cancellation.
     fn computes(&self) -> bool {
         false
     }
 
-    /// The half of a storage whose bytes can be used where they are.
+    /// Returns the interface for borrowing bytes, if the storage supports it.
     fn lend(&self) -> Option<&dyn Lend> {
         None
     }
 
-    /// Keeps bytes that opening needed, ascending by their offsets and apart, for reads of them now and for opening it again.
+    /// Keeps bytes that opening needed, in ascending order and not overlapping, for later reads and for opening the
+    /// object again.
     fn keep(&self, parts: Vec<(u64, Vec<u8>)>) {
         drop(parts);
     }
 
-    /// The name for messages.
+    /// Returns the name for messages.
     fn name(&self) -> &str {
         self.id().name()
     }
 
-    /// Checks that `expected` bytes from `offset` on are within the storage.
+    /// Checks that `expected` bytes at `offset` are within the storage.
     ///
     /// # Errors
     /// [`IoError::Short`] if it ends before.
@@ -161,8 +163,8 @@ pub trait Storage: Send + Sync + Debug {
     }
 }
 
-/// The outcome of a run, unless the storage was changed meanwhile. A truncated file keeps the error
-/// that states its present end.
+/// Returns the outcome of a run, unless the storage was changed meanwhile. A truncated file keeps the error that states
+/// its current end.
 pub(crate) fn unless_changed<T, E: From<IoError>>(
     storage: &dyn Storage,
     outcome: Result<T, E>,

@@ -1,8 +1,8 @@
-//! Queries to the operating system: is a part of a file in the page cache, will the disk hold the
-//! output, can a write still fail when the file is closed, can a file be unnamed.
+//! Queries to the operating system: whether a part of a file is in the page cache, the disk has room for the output, a
+//! write can fail as late as closing, and a file can be unnamed.
 //!
-//! Linux answers with a system call or two each; elsewhere the answers are the harmless ones, so that only speed, the
-//! moment of an error and what a kill leaves behind are affected, never a result.
+//! Linux answers with one or two system calls each. Other systems get safe default answers, which only affect speed,
+//! the time of an error and the files left behind by a kill, never a result.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +11,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, fchown};
 use std::path::Path;
 use std::time::Duration;
 
-/// The smallest page of the page cache.
+/// Smallest page of the page cache.
 #[cfg(target_os = "linux")]
 const PAGE: u64 = 4096;
 
@@ -32,23 +32,24 @@ fn page_is_resident(file: &File, offset: u64) -> bool {
     use rustix::io::{Errno, ReadWriteFlags, preadv2};
     let mut byte = [0];
     let mut buffers = [std::io::IoSliceMut::new(&mut byte)];
-    // A read that may not wait fails with EAGAIN where it would need the device.
+    // A read with NOWAIT fails with EAGAIN if it would need the device.
     match preadv2(file, &mut buffers, offset, ReadWriteFlags::NOWAIT) {
         Ok(_) => true,
-        // File systems in memory may not know the flag; for others (network, FUSE) reading ahead is the better guess.
+        // File systems in memory may not support the flag; for others (network, FUSE) reading ahead is the better
+        // guess.
         Err(Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => is_in_memory(file),
         Err(_) => false,
     }
 }
 
-/// Whether the file is on a file system that is memory itself.
+/// Whether the file is on a file system in memory.
 #[cfg(target_os = "linux")]
 fn is_in_memory(file: &File) -> bool {
     // From linux/magic.h: TMPFS_MAGIC, RAMFS_MAGIC, HUGETLBFS_MAGIC.
     is_on(file, &[0x0102_1994, 0x8584_58f6, 0x9584_58f6])
 }
 
-/// Whether the file is on a file system that may accept writes and report only later that they failed.
+/// Whether the file is on a file system that may accept writes and report their failure only later.
 #[cfg(target_os = "linux")]
 pub(crate) fn reports_errors_late(file: &File) -> bool {
     // From linux/magic.h and the file systems' sources: NFS, CIFS, SMB2, Ceph, Lustre, FUSE.
@@ -65,7 +66,7 @@ pub(crate) fn reports_errors_late(_file: &File) -> bool {
     true
 }
 
-/// The flags by which a file is opened that another user may have put there: no link is followed, no pipe waited for.
+/// Flags for opening a file that another user may have created: no link is followed, no pipe waited for.
 pub(crate) const NO_FOLLOW: i32 =
     rustix::fs::OFlags::NOFOLLOW.union(rustix::fs::OFlags::NONBLOCK).bits() as i32;
 

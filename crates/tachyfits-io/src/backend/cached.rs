@@ -1,7 +1,7 @@
-//! The default storage: uses the bytes of a cached file where they lie, through a memory map, and reads otherwise.
+//! The default storage: borrows the bytes of a cached file through a memory map if that is faster, and reads otherwise.
 //!
-//! A map is faster than copies of large pages, and of small ones that stay mapped; to map small pages for one use takes longer
-//! than to copy them (docs/performance). The bytes are the same either way.
+//! A map is faster than copying for large pages, and for small pages that stay mapped; mapping small pages for a single
+//! use takes longer than copying them (docs/performance). The bytes are the same either way.
 
 use std::ops::Range;
 use std::path::Path;
@@ -16,45 +16,46 @@ use crate::lend::Lend;
 use crate::profile::Profile;
 use crate::storage::{Id, Request, Storage};
 
-/// Elsewhere the system does not tell what is in the page cache, and its pages are entered one at a time.
+/// Other systems do not report which pages are in the page cache, and map one page at a time.
 const LENDS: bool = cfg!(target_os = "linux");
 
-/// To map and unmap a smaller file takes longer than to copy it.
+/// Smallest file to map: mapping and unmapping a smaller one takes longer than copying it.
 const LEAST_FILE: u64 = 256 << 10;
 
-/// The largest file whose pages stay mapped: mapping them again for each column of a table takes up to two thirds of the
+/// Largest file whose pages stay mapped: mapping them again for each column of a table takes up to two thirds of the
 /// time of reading the column (docs/performance).
 pub(crate) const MOST_KEPT: u64 = 512 << 20;
 
-/// Runs borrow until they have used as many bytes together: a look at the pages would take a part of their time.
+/// Total bytes of runs that may borrow without checking the size of pages: the check would take a part of their time.
 const FEW_BYTES: u64 = 4 << 20;
 
-/// Runs that read fewer bytes through always borrow, and do not count: they go from place to place.
+/// Runs that read fewer contiguous bytes always borrow and are not counted: they access scattered positions.
 const SHORT_RUN: u64 = 64 << 10;
 
-/// Bytes in the middle of a file that show how large its pages are: few, since they are mapped for this alone.
+/// Bytes in the middle of the file that are mapped to measure the page size; few, because they are mapped only for
+/// this.
 const SHOWN: u64 = 256 << 10;
 
-/// A file, read at offsets, of which what is in the page cache can be lent.
+/// A file read at offsets, whose cached bytes can be borrowed.
 #[derive(Debug)]
 pub struct CachedStorage {
     file: FileStorage,
-    /// Lends any range, in the page cache or not.
+    /// Whether to lend any range, in the page cache or not.
     always: bool,
-    /// Made on first use; none if the file cannot be mapped.
+    /// The map, created on first use; `None` if the file cannot be mapped.
     map: OnceLock<Option<GuardedMap>>,
-    /// Made when pages are first counted.
+    /// Mapped pages, created when pages are first counted.
     entered: OnceLock<EnteredPages>,
-    /// Whether its pages were small at the first run that asked.
+    /// Whether the file's pages were small when first checked.
     small_pages: OnceLock<bool>,
-    /// Bytes of the runs that were not short, and read all on their way.
+    /// Bytes of contiguous runs that were not short.
     read_through: AtomicU64,
-    /// Bytes that were copied so far.
+    /// Bytes copied so far.
     copied: AtomicU64,
 }
 
 impl CachedStorage {
-    /// Reads a file that is open.
+    /// Returns a storage for an open file.
     pub fn new(file: FileStorage) -> CachedStorage {
         CachedStorage {
             file,
@@ -67,12 +68,12 @@ impl CachedStorage {
         }
     }
 
-    /// The same, which lends any range, whether that is faster or not.
+    /// Returns a storage that lends any range, whether or not that is faster.
     ///
     /// # Errors
     /// If the file cannot be mapped.
     pub fn mapped(path: &Path, file: FileStorage) -> Result<CachedStorage, IoError> {
-        // An empty file cannot be mapped, and has nothing to lend.
+        // An empty file cannot be mapped, and has no bytes to lend.
         let map = match file.bytes() {
             0 => None,
             _ => GuardedMap::of(file.file())
@@ -95,13 +96,13 @@ impl CachedStorage {
         if !self.is_resident(range.clone()) {
             return false;
         }
-        // The pages are touched, so the guard must have its signal.
+        // The check touches pages, so the guard must handle the signal.
         self.prepare_to_lend();
         let bytes = || self.map()?.slice(range);
         *self.small_pages.get_or_init(|| bytes().is_some_and(is_in_small_pages))
     }
 
-    /// Releases pages of a large file when they have become many.
+    /// Unmaps pages of a large file if many are mapped.
     fn leave_after(&self, map: &GuardedMap, range: &Range<u64>) {
         if self.bytes() <= MOST_KEPT {
             return;
@@ -158,7 +159,7 @@ impl Lend for CachedStorage {
         let bytes = self.bytes();
         let so_far = || self.read_through.fetch_add(through.min(FEW_BYTES), Relaxed);
         let are_few = || through < SHORT_RUN || so_far().saturating_add(through) < FEW_BYTES;
-        // To map small pages pays where they stay mapped and are used again: most of the file was read once.
+        // Mapping small pages pays off if they stay mapped and most of the file was read before.
         let is_read_again = || bytes <= MOST_KEPT && self.copied.load(Relaxed) >= bytes - bytes / 8;
         let pays = || are_few() || is_read_again() || !self.is_in_small_pages();
         self.always || (LENDS && is_free && bytes >= LEAST_FILE && maps_are_allowed() && pays())
@@ -217,7 +218,7 @@ mod tests {
         CachedStorage::new(FileStorage::open(path).unwrap())
     }
 
-    /// Tasks of a fixed number of bytes.
+    /// Tasks with a fixed number of bytes.
     struct Pieces(u64, u64);
 
     impl Tasks for Pieces {
@@ -230,7 +231,7 @@ mod tests {
         }
     }
 
-    /// Tasks that begin where pieces do, and have as many halves of their bytes.
+    /// Tasks that begin where the pieces do, each with a number of half pieces.
     struct Halves(Pieces, u64);
 
     impl Tasks for Halves {
@@ -244,7 +245,7 @@ mod tests {
         }
     }
 
-    /// The sum of the bytes of each piece; `before` is called before each.
+    /// Sums the bytes of each piece; calls `before` before each.
     fn sums(
         storage: &CachedStorage,
         tasks: &dyn Tasks,
@@ -299,7 +300,7 @@ mod tests {
         assert!(!lending(&path).lends_cached(true, 1000));
     }
 
-    /// A storage of a sparse file, of whose pages the middle ones are in the page cache.
+    /// Returns a storage for a sparse file whose middle pages are in the page cache.
     fn of_pages(path: &Path, bytes: u64, are_small: bool) -> CachedStorage {
         OpenOptions::new().write(true).open(path).unwrap().set_len(bytes).unwrap();
         let storage = lending(path);
@@ -373,7 +374,7 @@ mod tests {
         let storage = lending(&path);
         let kept = storage.cached(0..1 << 20).unwrap();
         let marked = || storage.entered.get().unwrap().enter(&(0..0)) / PAGE;
-        // To look at the same pages again costs none.
+        // Checking the same pages again maps none.
         for _ in 0..100 {
             assert!(storage.cached(0..1 << 20) == Some(&content[..]));
         }
@@ -390,7 +391,7 @@ mod tests {
     #[test]
     fn pages_of_files_up_to_a_limit_stay_mapped() {
         const PAGE: u64 = LARGE_PAGE as u64;
-        /// Mapped bytes of a file in the resident memory of this process.
+        /// Returns the bytes of the file that are mapped and resident in this process.
         fn entered(path: &Path) -> u64 {
             let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
             let name = path.canonicalize().unwrap();
@@ -450,7 +451,7 @@ mod tests {
             let (_directory, path) = temporary_file(&[1; 4_000_000]);
             let storage = lending(&path);
             let file = OpenOptions::new().write(true).open(&path).unwrap();
-            // Removes the sixth piece and the rest while it is being read.
+            // Truncates the file before the sixth piece while that is being read.
             let cut = |index| {
                 if index == 5 {
                     file.set_len(2_000_010).unwrap();

@@ -1,8 +1,8 @@
-//! A file read past the page cache (`O_DIRECT`), for cubes far larger than memory: reading them once would push
-//! everything else out of the cache and gain nothing.
+//! A file read past the page cache (`O_DIRECT`), for cubes far larger than memory: caching them would evict everything
+//! else without benefit.
 //!
-//! Direct reads need offset, length and memory aligned to the device's blocks; whatever part of a read is not goes
-//! through an aligned spare buffer. It needs no `unsafe`: the alignment is found within an ordinary vector.
+//! Direct reads need offset, length and memory aligned to the device's blocks; unaligned parts of a read go through an
+//! aligned spare buffer. It needs no `unsafe`: the buffer is the aligned part of an ordinary vector.
 
 use std::fs::File;
 use std::io;
@@ -16,7 +16,7 @@ use crate::error::IoError;
 use crate::profile::Profile;
 use crate::storage::{Id, Storage};
 
-/// The most that is read at once through a spare buffer.
+/// Maximum bytes per read through a spare buffer.
 const SPARE_BYTES: u64 = 1 << 20;
 
 const PAGE_BYTES: u64 = PAGE as u64;
@@ -24,15 +24,15 @@ const PAGE_BYTES: u64 = PAGE as u64;
 /// A regular file, read without the page cache.
 #[derive(Debug)]
 pub struct DirectStorage {
-    /// The same file opened through the page cache; it notices changes.
+    /// The same file opened through the page cache, to detect changes.
     cached: FileStorage,
     file: File,
-    /// Buffers for unaligned parts, as many as were ever needed at once.
+    /// Buffers for unaligned parts, as many as were used at the same time.
     spare: Mutex<Vec<AlignedBuffer>>,
 }
 
 impl DirectStorage {
-    /// Opens a file as it is, without looking at its content, and tries one read.
+    /// Opens a file without interpreting its content, and tries one read.
     ///
     /// # Errors
     /// [`IoError::Direct`] if the file system cannot read directly, others if the file cannot be opened.
@@ -40,13 +40,13 @@ impl DirectStorage {
         DirectStorage::of(path, FileStorage::open(path)?)
     }
 
-    /// Opens once more, without the page cache, a file that is open.
+    /// Opens a file, already open as `cached`, without the page cache.
     pub(crate) fn of(path: &Path, cached: FileStorage) -> Result<DirectStorage, IoError> {
         let bytes = cached.bytes();
         let file = open_direct(path)?;
         cached.check_same(&file)?;
         let storage = DirectStorage { cached, file, spare: Mutex::default() };
-        // Some file systems accept the flag and refuse the read.
+        // Some file systems accept the flag but reject the read.
         let mut first = [0; 1];
         let probe = if bytes == 0 { &mut first[..0] } else { &mut first[..] };
         match storage.read_exact_at(0, probe) {
@@ -58,8 +58,8 @@ impl DirectStorage {
         }
     }
 
-    /// One read, into `buffer` if everything is aligned, else through a spare buffer; returns the bytes gained, 0 at
-    /// the end of the file.
+    /// Reads once, into `buffer` if everything is aligned, otherwise through a spare buffer. Returns the number of
+    /// bytes read, 0 at the end of the file.
     fn read_some(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let within = offset % PAGE_BYTES;
         let memory = (buffer.as_ptr().addr() % PAGE) as u64;
@@ -68,7 +68,7 @@ impl DirectStorage {
             return self.file.read_at(&mut buffer[..whole], offset);
         }
         let start = offset - within;
-        // Where memory and offset are in step, only the first page needs the detour.
+        // If memory and offset have the same misalignment, only the first page needs the spare buffer.
         let most = if within == memory { PAGE_BYTES } else { SPARE_BYTES };
         let end = (offset + buffer.len() as u64).next_multiple_of(PAGE_BYTES).min(start + most);
         let mut spare = self.take_spare()?;
@@ -136,7 +136,7 @@ impl Storage for DirectStorage {
     }
 }
 
-/// Whether a file system that cannot read directly says so in this way.
+/// Whether this error means that the file system does not support direct reads.
 fn is_refusal(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }
@@ -165,8 +165,8 @@ mod tests {
     use crate::{IoError, Storage};
     use std::sync::Arc;
 
-    /// Whether the file system of the temporary directory reads directly; says so loudly if not, since the tests then
-    /// prove the refusal only.
+    /// Whether the file system of the temporary directory supports direct reads. Prints a warning if not, because the
+    /// tests then only check the error.
     fn direct_works() -> bool {
         let (_directory, path) = temporary_file(&[1; 5000]);
         match DirectStorage::open(&path) {
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_file_system_without_it_is_named() {
-        // Files of /proc are not on a device.
+        // Files of /proc do not support direct reads.
         let error = DirectStorage::open(std::path::Path::new("/proc/self/status")).unwrap_err();
         assert_eq!(error.code(), "io-direct");
     }

@@ -1,45 +1,45 @@
-//! Large pages of a map, which are entered whole for any of their bytes: how many there are, and which were entered.
+//! Accounting of the large pages of a map, which any access maps as a whole.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use crate::aligned::LARGE_PAGE;
 
-/// The bytes of large pages that a map may have entered before some are left: a process that holds a whole file seems to
-/// need as much memory. Enough for 32 rows of a slab that lie far from each other, some of them in two pages.
+/// Bytes of large pages that a map may have mapped before some are unmapped: mapped pages count as memory of the
+/// process. Enough for 32 distant rows of a slab, some of them in two pages.
 pub(crate) const MOST_ENTERED: u64 = 96 << 20;
 
-/// The pages that are left together: the system interrupts every core for each call.
+/// Pages unmapped together: each call of the system interrupts every core.
 const GROUP: u64 = 8;
 
-/// A mark for each large page of a file, shared by all threads that look at it. They tell what memory a process seems to
-/// need, and nothing more: a thread that enters while another one leaves may be missed.
+/// A mark for each mapped large page of a file, shared by all threads. Marks only estimate the memory use of the
+/// process: if one thread maps a page while another unmaps it, the mark may be missing.
 #[derive(Debug)]
 pub(crate) struct EnteredPages {
     marks: Box<[AtomicU64]>,
-    /// How many are marked; for a moment less than none, where a page is left before it is counted.
+    /// Number of marked pages; briefly negative if a page is unmapped before it is counted.
     pages: AtomicI64,
-    /// The group of pages to leave next; it goes around the file again and again. Files are read in order, so that the
-    /// pages in use are far ahead of it.
+    /// Next group of pages to unmap, cycling through the file. Files are read in order, so the pages in use are far
+    /// ahead of it.
     hand: AtomicU64,
 }
 
 impl EnteredPages {
-    /// No pages of a file of `bytes` bytes.
+    /// Returns an empty set of marks for a file of `bytes` bytes.
     pub(crate) fn none_of(bytes: u64) -> EnteredPages {
         let words = large_pages(&(0..bytes)).end.div_ceil(64);
         let marks = (0..words).map(|_| AtomicU64::new(0)).collect();
         EnteredPages { marks, pages: AtomicI64::new(0), hand: AtomicU64::new(0) }
     }
 
-    /// Marks the pages of a range; returns the bytes of all that are marked now. Pages beyond the file, which may have grown
-    /// since, have no marks.
+    /// Marks the pages of a range, and returns the bytes of all marked pages. Pages beyond the end known at the start,
+    /// if the file has grown, have no marks.
     pub(crate) fn enter(&self, range: &Range<u64>) -> u64 {
         let mut new = 0i64;
         for page in large_pages(range) {
             let bit = 1 << (page % 64);
             let Some(word) = self.marks.get((page / 64) as usize) else { break };
-            // Most are marked already, and to look costs less than to write.
+            // Most pages are marked already, and reading costs less than writing.
             if word.load(Ordering::Relaxed) & bit == 0 {
                 new += i64::from(word.fetch_or(bit, Ordering::Relaxed) & bit == 0);
             }
@@ -48,8 +48,8 @@ impl EnteredPages {
         pages.max(0) as u64 * LARGE_PAGE as u64
     }
 
-    /// Takes the marks of some pages, and returns the bytes to leave, all in one call: of few pages, so that each of many
-    /// threads leaves a share, and none waits for another.
+    /// Removes the marks of a few pages, and returns the range to unmap in one call. The number is small so that each
+    /// of many threads unmaps a share without waiting for another.
     pub(crate) fn leave_next(&self) -> Option<Range<u64>> {
         let groups = self.marks.len() as u64 * 64 / GROUP;
         let mut left: Option<Range<u64>> = None;
@@ -58,7 +58,7 @@ impl EnteredPages {
             let group = self.hand.fetch_add(1, Ordering::Relaxed) % groups;
             let first = group * GROUP;
             if left.as_ref().is_some_and(|left| first < left.end) {
-                break; // around the end of the file
+                break; // wrapped around the end of the file
             }
             let marks = self.take_group(first);
             if marks != 0 {
@@ -75,7 +75,7 @@ impl EnteredPages {
         left.map(|left| left.start * LARGE_PAGE as u64..left.end * LARGE_PAGE as u64)
     }
 
-    /// Takes the marks of the group that begins with this page away, and returns them.
+    /// Removes and returns the marks of the group that begins with this page.
     fn take_group(&self, first: u64) -> u64 {
         let (word, shift) = (&self.marks[(first / 64) as usize], first % 64);
         let of_group = ((1 << GROUP) - 1) << shift;
@@ -86,7 +86,7 @@ impl EnteredPages {
     }
 }
 
-/// The bytes of the large pages that ranges lie in, where these ascend; more, where they do not.
+/// Returns the bytes of the large pages that contain ascending ranges; an upper bound if the ranges do not ascend.
 pub(crate) fn entered_bytes(ranges: &[Range<u64>]) -> u64 {
     let (mut pages, mut last) = (0u64, None);
     for range in ranges.iter().filter(|range| !range.is_empty()) {
@@ -98,7 +98,7 @@ pub(crate) fn entered_bytes(ranges: &[Range<u64>]) -> u64 {
     pages.saturating_mul(LARGE_PAGE as u64)
 }
 
-/// The large pages that a range lies in, which is not empty or begins at 0.
+/// Returns the large pages that contain a range, which must begin at 0 if it is empty.
 fn large_pages(range: &Range<u64>) -> Range<u64> {
     let page = LARGE_PAGE as u64;
     range.start / page..range.end.div_ceil(page)
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(left, [0..70 * PAGE, 200 * PAGE..201 * PAGE]);
         assert_eq!(enter(0..0), 0);
         assert_eq!(enter(60 * PAGE..70 * PAGE), 10);
-        // Few at a time, and on from there.
+        // A few at a time, continuing from the last group.
         assert_eq!(pages.leave_next(), Some(60 * PAGE..70 * PAGE));
         enter(0..30 * PAGE);
         assert_eq!(pages.leave_next(), Some(0..8 * PAGE));

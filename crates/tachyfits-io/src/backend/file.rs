@@ -25,7 +25,7 @@ pub struct FileStorage {
 }
 
 impl FileStorage {
-    /// Opens a file as it is, without looking at its content.
+    /// Opens a file without interpreting its content.
     ///
     /// # Errors
     /// If the file cannot be opened or is not a regular file.
@@ -33,7 +33,7 @@ impl FileStorage {
         FileStorage::from_file(path, open_file(path)?)
     }
 
-    /// Reads an open file; `path` is its name for messages.
+    /// Returns a storage for an open file; `path` is its name in messages.
     ///
     /// # Errors
     /// If the file cannot be examined or is not a regular file.
@@ -48,17 +48,17 @@ impl FileStorage {
         Ok(FileStorage { id, file, bytes, stamp, may_grow: false })
     }
 
-    /// Bytes appended to the present ones are not a change.
+    /// Permits appended bytes: they no longer count as a change.
     pub(crate) fn allow_growth(&mut self) {
         self.may_grow = true;
     }
 
-    /// Whether another open file is this one, unchanged.
+    /// Checks that another open file is this one, unchanged.
     pub(crate) fn check_same(&self, other: &File) -> Result<(), IoError> {
         self.stamp.check_open(Path::new(self.name()), other, self.may_grow)
     }
 
-    /// The open file.
+    /// Returns the open file.
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
@@ -78,7 +78,7 @@ impl Storage for FileStorage {
         self.check_within(offset, expected)?;
         match system::read_up_to(&self.file, offset, buffer) {
             Ok(count) if count == buffer.len() => Ok(()),
-            // The file was cut after it was opened.
+            // The file was truncated after it was opened.
             Ok(count) => {
                 let size = offset + count as u64;
                 Err(IoError::Short { name: name(), offset, expected, size })
@@ -118,7 +118,7 @@ impl Lend for FileStorage {
     }
 }
 
-/// Opens a file for reading, with the error that names it.
+/// Opens a file for reading; errors name the file.
 pub(crate) fn open_file(path: &Path) -> Result<File, IoError> {
     File::open(path).map_err(|source| IoError::opening(path, source))
 }

@@ -1,5 +1,4 @@
-//! Several storages joined to one: an operation on many inputs runs through the same pipeline as
-//! one on a single file.
+//! Several storages as one: an operation on many inputs uses the same pipeline as one on a single file.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,8 +8,7 @@ use crate::lend::Lend;
 use crate::profile::Profile;
 use crate::storage::{Id, Request, Storage};
 
-/// Storages one after the other, each beginning at a multiple of the greatest alignment among them; the gaps read as
-/// zeros.
+/// Concatenation of storages, each beginning at a multiple of the largest alignment among them; the gaps read as zeros.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -35,7 +33,7 @@ pub struct JoinedStorage {
 }
 
 impl JoinedStorage {
-    /// Joins storages in their order.
+    /// Concatenates storages in order.
     pub fn new(members: Vec<Arc<dyn Storage>>) -> JoinedStorage {
         let names: Vec<&str> = members.iter().map(|member| member.name()).collect();
         let version = |member: &Arc<dyn Storage>| Some(member.id().version()?.to_owned());
@@ -53,15 +51,15 @@ impl JoinedStorage {
         JoinedStorage { id, profile, members, bytes }
     }
 
-    /// Where a member begins.
+    /// Returns the offset of a member.
     ///
     /// # Panics
-    /// If there is no such member.
+    /// If the member does not exist.
     pub fn base(&self, member: usize) -> u64 {
         self.members[member].0
     }
 
-    /// The one member that a range lies in, and where it begins.
+    /// Returns the offset and the storage of the member that contains a whole range; `None` if no single member does.
     fn member_of(&self, range: &Range<u64>) -> Option<(u64, &dyn Storage)> {
         let is_within = |base: u64, bytes: u64| range.start >= base && range.end <= base + bytes;
         let mut members = self.members.iter();
@@ -69,7 +67,7 @@ impl JoinedStorage {
         Some((*base, &**member))
     }
 
-    /// The parts of a range that lie in members: which, and the range within it.
+    /// Splits a range at members: yields the offset of each member, the member, and the range within it.
     fn parts(&self, range: Range<u64>) -> impl Iterator<Item = (u64, &dyn Storage, Range<u64>)> {
         self.members.iter().filter_map(move |(base, member)| {
             let start = range.start.max(*base);
@@ -111,7 +109,7 @@ impl Storage for JoinedStorage {
                 rest = &mut rest[1..];
                 continue;
             };
-            // Consecutive requests of one member are one call.
+            // Consecutive requests to one member are one call.
             let end = base + member.bytes();
             let is_within = |request: &Request<'_>| {
                 request.offset >= base && request.offset + request.buffer.len() as u64 <= end

@@ -1,4 +1,4 @@
-//! Bytes that are in memory already: a vector, a shared buffer of another owner, or a file read whole.
+//! Bytes in memory: a vector, a shared buffer of another owner, or a file that was read completely.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::lend::Lend;
 use crate::profile::Profile;
 use crate::storage::{Id, Storage};
 
-/// Bytes in memory, under a name for messages.
+/// Bytes in memory, with a name for messages.
 ///
 /// ```
 /// use tachyfits_io::{Lend, MemoryStorage};
@@ -24,7 +24,7 @@ pub struct MemoryStorage<'a> {
 }
 
 impl<'a> MemoryStorage<'a> {
-    /// Takes the content: a vector, an `Arc<[u8]>`, a slice, or any buffer that is shared by its owner.
+    /// Wraps content: a vector, an `Arc<[u8]>`, a slice, or any buffer that its owner shares.
     pub fn new(
         name: impl Into<String>,
         content: impl AsRef<[u8]> + Send + Sync + 'a,
@@ -32,7 +32,7 @@ impl<'a> MemoryStorage<'a> {
         MemoryStorage { id: Id::new(name.into(), None), content: Box::new(content) }
     }
 
-    /// Reads another storage whole.
+    /// Reads another storage completely.
     ///
     /// # Errors
     /// If there is not enough memory, or reading fails.
@@ -62,7 +62,7 @@ impl Storage for MemoryStorage<'_> {
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         let expected = buffer.len() as u64;
         self.check_within(offset, expected)?;
-        // Within the content, so both fit usize.
+        // Within the content, so both fit in usize.
         buffer.copy_from_slice(&self.content()[offset as usize..][..buffer.len()]);
         Ok(())
     }
@@ -86,7 +86,7 @@ impl Lend for MemoryStorage<'_> {
     }
 }
 
-/// The part of `content` that `range` names, `None` beyond its end.
+/// Returns a range of `content`, `None` beyond its end.
 pub(crate) fn slice_of(content: &[u8], range: Range<u64>) -> Option<&[u8]> {
     let start = usize::try_from(range.start).ok()?;
     let end = usize::try_from(range.end).ok()?;

@@ -1,8 +1,8 @@
-//! A file mapped into memory, with a guard: where it was cut short meanwhile, reading it gives zeros and an error instead
-//! of the signal that would end the process.
+//! A file mapped into memory, with a guard: if the file is truncated meanwhile, reading gives zeros and an error
+//! instead of a signal that ends the process.
 //!
-//! With the guard, the place of this crate with `unsafe`. If the content is changed by another process, the bytes change
-//! under the reader, as they do under any.
+//! Besides the guard, this is the only module of the crate with `unsafe`. If another process changes the file, a reader
+//! may see the changed bytes, as with any way of reading.
 
 #![expect(unsafe_code, reason = "mapping a file is unsafe by nature; see the head of this file")]
 
@@ -23,11 +23,11 @@ use guard::MapGuard;
 pub use guard::allow_maps;
 pub(crate) use guard::maps_are_allowed;
 
-/// The kernel also maps cached pages around a touched byte, up to this many bytes
-/// (`fault_around_bytes` of Linux). Where it maps fewer, the others are mapped on use.
+/// Bytes around a touched byte for which the kernel also maps cached pages (`fault_around_bytes` of Linux). If it maps
+/// fewer, the others are mapped on use.
 pub(crate) const AROUND: usize = 64 << 10;
 
-/// A map of a whole file for reading, under guard.
+/// A read-only map of a whole file, with a guard.
 #[derive(Debug)]
 pub(crate) struct GuardedMap {
     watch: &'static MapGuard,
@@ -35,28 +35,27 @@ pub(crate) struct GuardedMap {
 }
 
 impl GuardedMap {
-    /// Maps a file; `None` where as many maps are guarded as can be.
+    /// Maps a file; `None` if the maximum number of maps is already guarded.
     pub(crate) fn of(file: &File) -> io::Result<Option<GuardedMap>> {
-        // SAFETY: the map is only read, through `&[u8]`. A file that is cut short meanwhile is the guard's matter. One
-        // that is written to changes under the reader; every use of the bytes checks what it takes from them, and no
-        // promise about the content is made.
+        // SAFETY: the map is only read, through `&[u8]`. The guard handles a file that is truncated meanwhile. If the
+        // file is written, bytes change under the reader; every use checks the values it reads, and assumes nothing
+        // about the content.
         let map = unsafe { Mmap::map(file) }?;
         Ok(MapGuard::over(&map).map(|watch| GuardedMap { watch, map }))
     }
 
-    /// Bytes of the file; `None` beyond its end, and once a part of it was found missing.
+    /// Returns bytes of the file; `None` beyond its end, and after a part was found to be missing.
     pub(crate) fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
         slice_of(&self.map, range).filter(|_| !self.is_broken())
     }
 
-    /// Makes sure that the guard has the signal, which others may have taken since: to be called before each use of a map.
+    /// Restores the guard's signal handler if other code has replaced it. Call this before each use of a map.
     pub(crate) fn renew_guard(&self) {
-        // It was had once; if not now, a fault ends the process, as it would in any program.
+        // The handler was installed once; if that fails now, a fault ends the process, as in any program.
         let _ = guard::take_signal();
     }
 
-    /// Whether a part was missing when it was read and was replaced by zeros: results from it must
-    /// be discarded.
+    /// Whether a missing part was read and replaced by zeros: results from it must be discarded.
     pub(crate) fn is_broken(&self) -> bool {
         self.watch.is_broken()
     }
@@ -66,19 +65,19 @@ impl GuardedMap {
         let end = range.end.min(self.map.len() as u64);
         let length = end.saturating_sub(range.start) as usize;
         let advice = UncheckedAdvice::DontNeed;
-        // SAFETY: a shared map of a file that is only read: pages that are touched again hold what they held.
+        // SAFETY: a shared map of a file that is only read: pages that are touched again have the same content.
         let _ = unsafe { self.map.unchecked_advise_range(advice, range.start as usize, length) };
     }
 }
 
-/// Enters the pages of bytes of a map before they are used, by a look at one byte of every few pages.
+/// Maps the pages of a slice before they are used, by reading one byte of every few pages.
 ///
 /// `MADV_POPULATE_READ` does the same, but visits every page once more, which is slower.
 pub(crate) fn enter(bytes: &[u8]) {
     enter_all(std::iter::once(bytes));
 }
 
-/// The same for bytes of several places.
+/// Maps the pages of several slices.
 pub(crate) fn enter_all<'a>(places: impl Iterator<Item = &'a [u8]>) {
     let mut seen = 0;
     for bytes in places {
@@ -92,8 +91,8 @@ pub(crate) fn enter_all<'a>(places: impl Iterator<Item = &'a [u8]>) {
     std::hint::black_box(seen);
 }
 
-/// Whether bytes of a map that are in the page cache are there in small pages: the system has to map them piece by piece.
-/// Their pages are entered. Those that were entered before count as large.
+/// Whether cached bytes of a map are in small pages, which the system maps in pieces. Maps their pages. Pages that are
+/// already mapped count as large.
 pub(crate) fn is_in_small_pages(bytes: &[u8]) -> bool {
     let before = faults();
     enter(bytes);
@@ -101,14 +100,14 @@ pub(crate) fn is_in_small_pages(bytes: &[u8]) -> bool {
     faults() - before > 1
 }
 
-/// How many pages this thread entered so far without waiting for a device.
+/// Returns the number of page faults of this thread that did not wait for a device.
 fn faults() -> c_long {
     #[cfg(target_os = "linux")]
     {
         let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: there is room for what the system fills in.
+        // SAFETY: `usage` has room for the structure that the system writes.
         unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
-        // SAFETY: all numbers, and zero before.
+        // SAFETY: all fields are numbers, and were zero before the call.
         unsafe { usage.assume_init() }.ru_minflt
     }
     #[cfg(not(target_os = "linux"))]
@@ -121,9 +120,9 @@ impl Drop for GuardedMap {
     }
 }
 
-/// Whether bytes that a map lent were there: an error if the file ends before, or its device failed.
+/// Returns an error if borrowed bytes were missing: the file ends before them, or its device failed.
 ///
-/// No signal is raised for a file that now ends within the last page read, so the size is checked.
+/// A file that now ends within the last page read raises no signal, so the size is checked.
 pub(crate) fn intact(
     file: &FileStorage,
     map: Option<&GuardedMap>,
@@ -182,7 +181,7 @@ mod tests {
             IoError::Short { offset: 7, expected: 999_993, size: 500_000, .. }
         ));
         assert!(storage.cached(0..10).is_none());
-        // Reads by position go on.
+        // Positioned reads still work.
         storage.read_exact_at(499_990, &mut [0; 10]).unwrap();
     }
 

@@ -1,7 +1,7 @@
-//! Objects of servers, by `object_store`: HTTP, S3, Google Cloud Storage, Azure.
+//! Objects of servers, through `object_store`: HTTP, S3, Google Cloud Storage, Azure.
 //!
-//! The planner joins and divides ranges by [`Profile::NETWORK`]; here each range is one request, and all of a call are under
-//! way at a time. Every request says which version of the object it wants, so that bytes of two versions never mix.
+//! The planner coalesces and splits ranges by [`Profile::NETWORK`]; here each range is one request, and all requests of
+//! a call are concurrent. Every request names the version of the object, so that bytes of two versions never mix.
 
 mod client;
 pub(crate) mod entries;
@@ -31,39 +31,39 @@ use object::{RemoteObject, Version, check_encoding};
 use runs::{Runs, Window, copy_from, read_window};
 use tachyfits_memory as memory;
 
-/// Bytes that the first request asks for: the headers of most files, and the size and version of all.
+/// Bytes of the first request: they contain the header of most files, and the response gives size and version.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// The most bytes of a file that is downloaded whole because its server gives no parts.
+/// Maximum size of a file that is downloaded as a whole because its server does not support range requests.
 const WHOLE_BYTES: u64 = 64 << 20;
 
-/// Bytes that are read ahead where reads follow one another: as many as before, up to this.
+/// Maximum read-ahead of sequential reads: as many bytes as were read before, up to this.
 const AHEAD_BYTES: u64 = 8 << 20;
 
-/// Of requests for up to this many bytes, twice as many are under way.
+/// Request size up to which twice as many requests are concurrent.
 const SHORT_BYTES: usize = 64 << 10;
 
-/// An object of a server. Its bytes are read on demand.
+/// An object of a server, read on demand.
 #[derive(Debug)]
 pub struct RemoteStorage {
     object: Arc<RemoteObject>,
     client: Mutex<Client>,
     ahead: Mutex<Ahead>,
     runs: Mutex<Runs>,
-    /// Bytes that opening needed.
+    /// Bytes read while opening.
     kept: Mutex<Kept>,
 }
 
-/// Bytes that opening needed, and the file of the index cache that has them too.
+/// Bytes read while opening, and the index cache file that stores them too.
 #[derive(Debug, Default)]
 struct Kept {
-    /// Ascending and apart.
+    /// Ascending, not overlapping.
     parts: Vec<Part>,
     entry: Option<CacheEntry>,
 }
 
 impl Kept {
-    /// Adds bytes; of those that are here already, nothing.
+    /// Adds bytes, skipping those that are already present.
     fn add(&mut self, parts: Vec<(u64, Vec<u8>)>) {
         self.parts.extend(parts.into_iter().map(|(offset, bytes)| Part { offset, bytes }));
         self.parts.sort_by_key(|part| part.offset);
@@ -77,7 +77,7 @@ impl Kept {
         self.parts.retain(|part| !part.bytes.is_empty());
     }
 
-    /// The bytes of a range, if all of them are here.
+    /// Returns the bytes of a range, if all of them are present.
     fn part(&self, offset: u64, length: usize) -> Option<&[u8]> {
         let after = self.parts.partition_point(|part| part.offset <= offset);
         let part = self.parts.get(after.checked_sub(1)?)?;
@@ -86,7 +86,7 @@ impl Kept {
     }
 }
 
-/// The last bytes that were read, and how many are worth reading next.
+/// Bytes of the last read, and the number of bytes to read ahead next.
 #[derive(Debug, Default)]
 struct Ahead {
     offset: u64,
@@ -95,7 +95,7 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// The bytes of a range, if all of them are here.
+    /// Returns the bytes of a range, if all of them are present.
     fn part(&self, offset: u64, length: usize) -> Option<&[u8]> {
         let start = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
         self.bytes.get(start..start.checked_add(length)?)
@@ -107,17 +107,18 @@ impl Ahead {
 }
 
 impl RemoteStorage {
-    /// Asks for the first bytes, which tell the size and the version.
+    /// Requests the first bytes; the response gives the size and the version.
     ///
-    /// A server that gives no parts of files gives the whole file, if it is small; `notices` says so.
+    /// If the server does not support range requests, downloads the whole file if it is small, and adds a notice to
+    /// `notices`.
     ///
     /// # Errors
-    /// [`IoError::NotFound`] for a missing object, [`IoError::Remote`] if the server refuses or fails.
+    /// [`IoError::NotFound`] for a missing object, [`IoError::Remote`] if the server rejects the request or fails.
     pub fn open(url: &RemoteUrl, notices: &mut Vec<Notice>) -> Result<Arc<dyn Storage>, IoError> {
         let client = Client::of(url)?;
         let entry =
             index_cache().zip(cache_key(url)).map(|(folder, key)| CacheEntry::of(&folder, key));
-        // The size and the version are in every answer.
+        // Every response has the size and the version.
         let is_cached = entry.as_ref().is_some_and(CacheEntry::exists);
         let head = if is_cached { 1 } else { HEAD_BYTES };
         let first = GetOptions { range: Some(GetRange::Bounded(0..head)), ..GetOptions::default() };
@@ -158,18 +159,18 @@ impl RemoteStorage {
         }
     }
 
-    /// Copies bytes that are here already; returns whether they are.
+    /// Copies bytes that are present; returns whether all of them were.
     fn copy(&self, offset: u64, buffer: &mut [u8]) -> bool {
         let (ahead, kept) = (lock(&self.ahead), lock(&self.kept));
         let part = ahead.part(offset, buffer.len()).or_else(|| kept.part(offset, buffer.len()));
         part.inspect(|part| buffer.copy_from_slice(part)).is_some()
     }
 
-    /// A client of this process: connections of the parent do not work after a fork.
+    /// Returns a client of this process: connections of the parent do not work after a fork.
     fn client(&self) -> Result<Client, IoError> {
         let mut client = lock(&self.client);
         if client.process != process::id() {
-            // Dropping the old one would wait for threads that this process does not have.
+            // Dropping the old client would wait for threads that this process does not have.
             mem::forget(mem::replace(&mut *client, Client::of(&self.object.url)?));
         }
         Ok(client.clone())
@@ -177,7 +178,7 @@ impl RemoteStorage {
 }
 
 impl RemoteStorage {
-    /// The windows read ahead that have bytes of requests, the next ones being under way then.
+    /// Returns the read-ahead windows that contain bytes of the requests, and starts reading the next ones.
     fn windows(
         &self,
         requests: &[&mut Request<'_>],
@@ -201,7 +202,7 @@ impl Storage for RemoteStorage {
         self.object.bytes
     }
 
-    /// Reads that follow one another are read ahead, as of a stream.
+    /// Sequential reads are read ahead, as of a stream.
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         let length = buffer.len() as u64;
         self.check_within(offset, length)?;
@@ -229,7 +230,7 @@ impl Storage for RemoteStorage {
         for request in &*requests {
             self.check_within(request.offset, request.buffer.len() as u64)?;
         }
-        // Bytes that are here already need no request.
+        // Bytes that are present need no request.
         let missing: Vec<_> = requests
             .iter_mut()
             .filter_map(|each| (!self.copy(each.offset, each.buffer)).then_some(each))
@@ -239,7 +240,7 @@ impl Storage for RemoteStorage {
         }
         let client = self.client()?;
         let windows = self.windows(&missing, &client)?;
-        // Short answers take little of the line: waiting for their first bytes is what takes time.
+        // Short responses use little bandwidth; most of their time is latency.
         let are_short = missing.iter().all(|request| request.buffer.len() <= SHORT_BYTES);
         let in_flight = if are_short { 2 } else { 1 } * Profile::NETWORK.in_flight;
         let filled = missing.into_iter().map(async |request| {
@@ -282,13 +283,13 @@ impl Storage for RemoteStorage {
     }
 }
 
-/// The answer to the first request.
+/// Response to the first request.
 enum Opened {
     Head { bytes: u64, version: Version, head: Vec<u8> },
     Whole(Vec<u8>),
 }
 
-/// Name of an object in the index cache: its URL, and the server if variables name one.
+/// Returns the name of an object in the index cache: its URL, and the server if environment variables name one.
 fn cache_key(url: &RemoteUrl) -> Option<String> {
     let key = url.cache_key()?;
     let endpoint = ENDPOINTS.iter().find_map(|name| env::var(name).ok());
@@ -298,7 +299,7 @@ fn cache_key(url: &RemoteUrl) -> Option<String> {
     })
 }
 
-/// Downloads a file whose server gives no parts.
+/// Downloads a file whose server does not support range requests.
 async fn whole(
     url: &RemoteUrl,
     client: &Client,
@@ -323,7 +324,7 @@ async fn whole(
     Ok(content.to_vec())
 }
 
-/// Whether a server answered a request for a part with the whole, or has no first byte to give: the file is empty.
+/// Whether the server ignored or rejected the range: it sent the whole object, or the object is empty.
 fn gives_no_parts(error: &object_store::Error) -> bool {
     matches!(error, object_store::Error::NotSupported { .. })
         || error.to_string().contains("416 Range Not Satisfiable")

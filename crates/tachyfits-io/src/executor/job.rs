@@ -1,4 +1,4 @@
-//! The limits of a request, and the token that cancels it.
+//! Limits of a request, and the token that cancels it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use super::Executor;
 use crate::error::{Budget, IoError};
 use crate::notes::Notes;
 
-/// Which of several runs gets free permits first.
+/// Priority of runs when permits become free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Priority {
-    /// Someone waits for the answer.
+    /// A user waits for the answer.
     Interactive,
-    /// The usual one.
+    /// The default.
     #[default]
     Normal,
     /// Work that may wait as long as there is other work.
@@ -23,11 +23,11 @@ pub enum Priority {
 }
 
 impl Priority {
-    /// All of them, the highest first.
+    /// All priorities, the highest first.
     pub const ALL: [Priority; 3] = [Priority::Interactive, Priority::Normal, Priority::Background];
 }
 
-/// Cancels all work that has it. Clones cancel the same work.
+/// Token that cancels the work it was passed to. Clones cancel the same work.
 ///
 /// ```
 /// use tachyfits_io::CancelToken;
@@ -50,18 +50,18 @@ struct TokenState {
 }
 
 impl CancelToken {
-    /// A token that is not cancelled.
+    /// Returns a token that is not cancelled.
     pub fn new() -> CancelToken {
         CancelToken::default()
     }
 
-    /// A token of its own, which is also cancelled when this one is.
+    /// Returns a separate token, which is also cancelled when this one is.
     #[must_use]
     pub fn child(&self) -> CancelToken {
         CancelToken(Arc::new(TokenState { parent: Some(self.clone()), ..TokenState::default() }))
     }
 
-    /// As [`CancelToken::child`], with a function that says whether to cancel: for a signal that has to be looked for. It is
+    /// Returns a child token with a function that reports whether to cancel, for signals that must be polled. It is
     /// called often, on any thread, and must be fast.
     #[must_use]
     pub fn polling(&self, poll: impl Fn() -> bool + Send + Sync + 'static) -> CancelToken {
@@ -72,12 +72,12 @@ impl CancelToken {
         }))
     }
 
-    /// Cancels the work; each run ends with [`IoError::Cancelled`] after at most the tasks in hand.
+    /// Cancels the work; each run ends with [`IoError::Cancelled`] after at most its current tasks.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the work is to end.
+    /// Whether the work must end.
     pub fn is_cancelled(&self) -> bool {
         let TokenState { cancelled, parent, poll } = &*self.0;
         if cancelled.load(Ordering::Relaxed) {
@@ -98,8 +98,7 @@ impl fmt::Debug for CancelToken {
     }
 }
 
-/// A request: its executor, its priority, its budgets and its token. All runs with it, and with its clones, use the same
-/// budgets.
+/// A request: executor, priority, budgets and token. All runs of the job and of its clones share the budgets.
 ///
 /// ```
 /// use std::time::Duration;
@@ -122,63 +121,63 @@ pub struct Job {
     pub(super) executor: Executor,
     pub(super) priority: Priority,
     token: CancelToken,
-    /// The most bytes, and how many were used.
+    /// Maximum number of bytes, and the number used.
     bytes: Option<(u64, Arc<AtomicU64>)>,
-    /// The longest time, and since when.
+    /// Maximum time, and the start.
     time: Option<(Duration, Instant)>,
     pub(super) notes: Option<Notes>,
 }
 
 impl Job {
-    /// A request of normal priority without limits.
+    /// Returns a request of normal priority without limits.
     pub fn on(executor: &Executor) -> Job {
         let (executor, token) = (executor.clone(), CancelToken::new());
         Job { executor, priority: Priority::Normal, token, bytes: None, time: None, notes: None }
     }
 
-    /// The same with a priority.
+    /// Sets the priority.
     #[must_use]
     pub fn with_priority(self, priority: Priority) -> Job {
         Job { priority, ..self }
     }
 
-    /// The same with a limit on the bytes that are read or borrowed, all runs together. A run that would exceed it ends
-    /// with [`IoError::Budget`] before it reads them.
+    /// Limits the bytes read or borrowed by all runs together. A run that would exceed the limit ends with
+    /// [`IoError::Budget`] before it reads them.
     #[must_use]
     pub fn with_bytes(self, most: u64) -> Job {
         Job { bytes: Some((most, Arc::default())), ..self }
     }
 
-    /// The same with a limit on the time from now on. A run that exceeds it ends with [`IoError::Budget`] after at most
-    /// the tasks in hand.
+    /// Limits the time from now on. A run that exceeds it ends with [`IoError::Budget`] after at most its current
+    /// tasks.
     #[must_use]
     pub fn with_time(self, most: Duration) -> Job {
         Job { time: Some((most, Instant::now())), ..self }
     }
 
-    /// The same, cancelled by a token.
+    /// Sets the token that cancels the job.
     #[must_use]
     pub fn with_token(self, token: CancelToken) -> Job {
         Job { token, ..self }
     }
 
-    /// The same with what collects the notes of its runs.
+    /// Sets the collector for notes of the job's runs.
     #[must_use]
     pub fn with_notes(self, notes: Notes) -> Job {
         Job { notes: Some(notes), ..self }
     }
 
-    /// The executor.
+    /// Returns the executor.
     pub fn executor(&self) -> &Executor {
         &self.executor
     }
 
-    /// The token that cancels it.
+    /// Returns the token that cancels the job.
     pub fn token(&self) -> &CancelToken {
         &self.token
     }
 
-    /// Whether to go on.
+    /// Checks whether to continue.
     ///
     /// # Errors
     /// [`IoError::Cancelled`] or [`IoError::Budget`].

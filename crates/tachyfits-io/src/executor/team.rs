@@ -1,4 +1,4 @@
-//! The threads of one run.
+//! Threads of one run.
 
 use std::any::Any;
 use std::io;
@@ -10,45 +10,45 @@ use std::thread::{self, Scope};
 
 use super::{ActiveRun, Entered, Job, Permit, Permits, Then};
 
-/// The work of a run, done by its calling thread and by others.
+/// Work of a run, shared by its calling thread and others.
 pub(crate) trait Team: Sync {
-    /// The result of a thread.
+    /// Result of a thread.
     type Output: Send;
 
-    /// Takes tasks until none is left; calls [`Worker::between_tasks`] after each.
+    /// Processes tasks until none is left; calls [`Worker::between_tasks`] after each.
     fn work(&self, worker: &Worker<'_>) -> Self::Output;
 
-    /// Whether the run was stopped: asked now and then by a thread that waits for a permit.
+    /// Whether the run was stopped: called regularly by a thread that waits for a permit.
     fn is_stopped(&self) -> bool {
         false
     }
 
-    /// Reads ahead, without a permit, as one of the threads for it.
+    /// Reads ahead, without a permit, as one of the reader threads.
     fn read_ahead(&self, _reader: usize, _worker: &Worker<'_>) -> Self::Output {
         unreachable!("only a team of some readers is asked to read ahead")
     }
 
-    /// A thread that reads could not be started.
+    /// Reports that a reader thread could not be started.
     fn no_reader(&self, _source: io::Error) {}
 
     /// Waits, on the calling thread and without its permit, for the work of the others.
     fn finish(&self) {}
 }
 
-/// How many threads a run has.
+/// Numbers of threads of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Threads {
-    /// The most that compute at a time, the calling one included.
+    /// Maximum number that compute at a time, including the calling thread.
     pub(crate) workers: usize,
-    /// The number that the user requested; 0 if none.
+    /// Number that the user requested; 0 if unspecified.
     pub(crate) requested: usize,
     /// Threads that read ahead.
     pub(crate) readers: usize,
-    /// Whether these compute too, and so need permits.
+    /// Whether reader threads also compute, and so need permits.
     pub(crate) readers_compute: bool,
 }
 
-/// Runs a team, and returns the results of its threads.
+/// Runs a team; returns the results of its threads.
 ///
 /// # Panics
 /// If a thread panics, with its payload.
@@ -68,13 +68,13 @@ pub(crate) fn work_together<T: Team>(
         let worker = Worker::new(&run, &is_stopped, &|| (), true);
         worker.begin();
         let output = team.work(&worker);
-        // The run leaves with its permit.
+        // The run ends together with its permit.
         mem::forget(worker);
         return vec![output];
     }
     let started = Started::default();
     thread::scope(|scope| {
-        // Also where this thread panics, the others come to their end.
+        // The other threads end even if this one panics.
         let _ends = Ends(&run);
         let helpers = Helpers { scope, team, run: &run, started: &started, threads };
         (0..threads.readers).for_each(|reader| helpers.start_reader(reader));
@@ -134,7 +134,7 @@ impl<T: Team> Clone for Helpers<'_, '_, T> {
 impl<T: Team> Copy for Helpers<'_, '_, T> {}
 
 impl<'scope, T: Team> Helpers<'scope, '_, T> {
-    /// Starts workers for permits that are free.
+    /// Starts workers for free permits.
     fn enlist(self) {
         let most =
             self.threads.workers.saturating_sub(self.started.workers.load(Ordering::Relaxed));
@@ -145,7 +145,7 @@ impl<'scope, T: Team> Helpers<'scope, '_, T> {
                 self.run.end();
                 output
             };
-            // Without another thread this one does all the work.
+            // If no thread can be started, this one does all the work.
             if self.start("tachyfits-work", true, body).is_err() {
                 self.run.change_entry(|state, place| {
                     state.give_back(place);
@@ -189,10 +189,10 @@ pub(crate) struct Worker<'w> {
     run: &'w Arc<ActiveRun>,
     is_stopped: &'w dyn Fn() -> bool,
     enlist: &'w dyn Fn(),
-    /// Whether it is one of the threads that share the permits of the run: all but readers that only wait, and a calling
-    /// thread that has the permit of another run.
+    /// Whether this thread uses the permits of the run: all do except readers that only wait, and a calling thread with
+    /// the permit of another run.
     counts: bool,
-    /// Whether it is the calling thread.
+    /// Whether this is the calling thread.
     is_calling: bool,
 }
 
@@ -207,7 +207,7 @@ impl<'w> Worker<'w> {
         Worker { run, is_stopped, enlist, counts, is_calling }
     }
 
-    /// Gets the permit of a calling thread, and starts the others.
+    /// Acquires the permit of a calling thread, and starts the others.
     fn begin(&self) {
         if self.counts && !Permit::is_held() {
             self.acquire(true);
@@ -221,7 +221,7 @@ impl<'w> Worker<'w> {
         }
     }
 
-    /// Gives the permit back after a task, and waits for another one, if other runs should have it; starts threads where
+    /// After a task, returns the permit and waits for another one if other runs should have it; starts threads if
     /// permits are free.
     pub(crate) fn between_tasks(&self) {
         if self.run.attention.load(Ordering::Relaxed) {
@@ -233,12 +233,12 @@ impl<'w> Worker<'w> {
         }
     }
 
-    /// Whether it is the calling thread of the run.
+    /// Whether this is the calling thread of the run.
     pub(crate) fn is_calling(&self) -> bool {
         self.is_calling
     }
 
-    /// Whether other runs should have its permit. It must end then.
+    /// Whether other runs should have this thread's permit. The thread must then end.
     pub(crate) fn is_wanted_elsewhere(&self) -> bool {
         let looks = self.run.attention.load(Ordering::Relaxed) && Permit::is_held();
         let wanted = looks && self.run.give_way(Then::End);
@@ -248,18 +248,18 @@ impl<'w> Worker<'w> {
         wanted
     }
 
-    /// Whether it may compute. It may not where the run was stopped, or ended, while it waited for a permit.
+    /// Whether this thread may compute: not if the run was stopped, or ended, while it waited for a permit.
     pub(crate) fn works(&self) -> bool {
         Permit::is_held() || !self.counts
     }
 
-    /// Waits for a task without a permit. At the end of the run there is no permit after it.
+    /// Waits for a task without a permit. After the end of the run there is no permit any more.
     pub(crate) fn while_idle<T>(&self, wait: impl FnOnce() -> T) -> T {
         self.run.without_permit(true, self.is_stopped, wait)
     }
 
-    /// Reads the bytes of a task, without a permit if that may wait for a device. It computes on them only if
-    /// [`Worker::works`].
+    /// Reads the bytes of a task, without a permit if that may wait for a device. The thread may compute on them only
+    /// if [`Worker::works`].
     pub(crate) fn reading<T>(&self, waits: bool, read: impl FnOnce() -> T) -> T {
         match waits {
             true => self.run.without_permit(false, self.is_stopped, read),
@@ -295,14 +295,14 @@ impl Drop for Worker<'_> {
                 if permit == Permit::Held {
                     state.give_back(place);
                 }
-                // Its tasks are done, so that another thread would find none.
+                // The thread's tasks are done: another thread would find none.
                 state.runs[place].most -= usize::from(permit != Permit::Paused);
             });
         }
     }
 }
 
-/// Ends a run.
+/// Ends a run when dropped.
 struct Ends<'a>(&'a ActiveRun);
 
 impl Drop for Ends<'_> {
@@ -311,7 +311,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// Takes a run from the executor.
+/// Removes a run from the executor when dropped.
 struct Leaves<'a>(&'a ActiveRun);
 
 impl Drop for Leaves<'_> {

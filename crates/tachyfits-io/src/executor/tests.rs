@@ -1,4 +1,4 @@
-//! The promises of an executor, counted: never more threads than permits, turns, priorities, limits, and every permit back.
+//! Promises of an executor: never more threads than permits, turns, priorities, limits, and all permits returned.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -55,7 +55,7 @@ fn nap() {
     thread::sleep(Duration::from_micros(200));
 }
 
-/// Waits for something that must come.
+/// Waits for a condition that must become true.
 fn until(what: impl Fn() -> bool) {
     let begun = Instant::now();
     while !what() {
@@ -65,17 +65,17 @@ fn until(what: impl Fn() -> bool) {
 }
 
 impl Executor {
-    /// The number of runs that it knows.
+    /// Returns the number of runs of this executor.
     fn runs(&self) -> usize {
         self.lock().runs.len()
     }
 
-    /// The number of threads that wait for a permit.
+    /// Returns the number of threads that wait for a permit.
     fn waiting(&self) -> usize {
         self.lock().runs.iter().map(|entry| entry.waiting).sum()
     }
 
-    /// Whether no run holds or wants a permit.
+    /// Whether no run has or needs a permit.
     fn is_idle(&self) -> bool {
         self.in_use() == 0 && self.runs() == 0
     }
@@ -85,7 +85,7 @@ fn content(length: usize) -> Vec<u8> {
     (0..length).map(|index| (index ^ (index / 253)) as u8).collect()
 }
 
-/// The sums of tasks, with `each` called in every one.
+/// Sums the bytes of tasks, calling `each` in every task.
 fn sums(
     storage: &dyn Storage,
     tasks: &Tens,
@@ -111,7 +111,7 @@ fn sums(
     Ok(sums)
 }
 
-/// Tasks that only call `each`.
+/// Runs tasks that only call `each`.
 fn work(job: &Job, tasks: u64, each: &(dyn Fn(u64) + Sync)) -> Result<(), IoError> {
     let options = PipelineOptions { job: Some(job), ..PipelineOptions::default() };
     sums(&MemoryStorage::new("none", []), &Tens(tasks, false), &options, each).map(|_| ())
@@ -186,7 +186,7 @@ fn a_second_run_gets_its_share_of_permits_that_the_first_one_holds() {
     thread::scope(|scope| {
         let (executor, job, first, second, all) = (&executor, &job, &first, &second, &all);
         scope.spawn(move || {
-            // The first run goes on for ever.
+            // The first run never ends by itself.
             let error = work(job, u64::MAX, &|_| first.during(|| all.during(nap))).unwrap_err();
             assert_eq!(error.code(), "io-cancelled");
         });
@@ -207,7 +207,7 @@ fn equal_runs_take_turns() {
             let (executor, order) = (&executor, &order);
             scope.spawn(move || {
                 work(&Job::on(executor), 20, &|_| {
-                    // The first task waits for the others to come.
+                    // The first task waits until the others have arrived.
                     until(|| executor.waiting() == 2 || !order.lock().unwrap().is_empty());
                     order.lock().unwrap().push(name);
                 })
@@ -216,7 +216,7 @@ fn equal_runs_take_turns() {
         }
     });
     let order = order.into_inner().unwrap();
-    // Of the first 50 tasks, no run has two before each of the others had one.
+    // In the first 50 tasks, no run gets two before each of the others has had one.
     for three in order[..51].chunks(3) {
         assert!(['a', 'b', 'c'].iter().all(|name| three.contains(name)), "{order:?}");
     }
@@ -283,7 +283,7 @@ fn a_cancelled_run_ends_and_gives_its_permits_back() {
     })
     .unwrap_err();
     assert_eq!(error.code(), "io-cancelled");
-    // Each thread at most the task in hand.
+    // Each thread finishes at most its current task.
     assert!(done.into_inner() <= 2 && executor.is_idle());
 }
 
@@ -335,7 +335,7 @@ fn a_run_within_a_run_uses_its_permit() {
         let file = FileStorage::open(&path).unwrap();
         work(&job, 8, &|_| {
             for buffering in [Buffering::Auto, Buffering::Single, Buffering::Double] {
-                // Another executor would make threads of two executors wait for each other.
+                // With another executor, threads of two executors would wait for each other.
                 for job in [None, Some(&Job::on(&Executor::new(1)))] {
                     let options = PipelineOptions { buffering, job, ..PipelineOptions::default() };
                     sums(&file, &Tens(40, true), &options, &|_| gauge.during(nap)).unwrap();
@@ -353,7 +353,7 @@ struct Slow<'g> {
     inner: MemoryStorage<'static>,
     gauge: &'g Gauge,
     computes: bool,
-    /// Reading waits for it.
+    /// Reads wait for it.
     gate: &'g AtomicBool,
 }
 
@@ -402,7 +402,7 @@ fn reading_that_computes_needs_permits_too() {
         thread::scope(|scope| {
             for buffering in [Buffering::Auto, Buffering::Single, Buffering::Double] {
                 let (storage, gauge, expected) = (&storage, &gauge, &expected);
-                // The bytes of the other storage count, not those that are made of them.
+                // The bytes of the other storage count, not those computed from them.
                 let job = Job::on(&executor).with_bytes(400);
                 scope.spawn(move || {
                     let options = PipelineOptions {
@@ -454,7 +454,7 @@ fn a_token_that_waits_for_another_thread_lends_its_permit() {
     thread::scope(|scope| {
         for _ in 0..2 {
             let (executor, both, once) = (&executor, Arc::clone(&both), AtomicBool::new(false));
-            // Each waits in the middle of its work for the other to be in its own.
+            // Each thread waits in the middle of its work until the other is in its own.
             let meet = move || {
                 if !once.swap(true, Ordering::SeqCst) {
                     without_permit(|| both.wait());
@@ -479,14 +479,14 @@ fn a_token_is_asked_by_a_thread_that_waits_for_a_permit() {
             let (executor, asks, is_first) = (&executor, Arc::clone(&asks), &is_first);
             let count = Arc::clone(&asks);
             let poll = move || {
-                // There is no permit to lend.
+                // There is no permit to return.
                 without_permit(|| count.fetch_add(1, Ordering::SeqCst));
                 false
             };
             scope.spawn(move || {
                 let job = Job::on(executor).with_token(CancelToken::new().polling(poll));
                 work(&job, 4, &|_| {
-                    // The first task waits for asks of the other thread, which waits for its permit.
+                    // The first task waits for calls of the other thread, which waits for its permit.
                     if is_first.swap(false, Ordering::SeqCst) {
                         let before = asks.load(Ordering::SeqCst);
                         until(|| asks.load(Ordering::SeqCst) > before + 4);
@@ -510,7 +510,7 @@ fn budgets_name_what_was_used() {
         "byte budget exceeded: expected at most 95 bytes, 90 bytes were read and the next step \
          needs 10"
     );
-    // The rest is for smaller requests.
+    // The rest remains for smaller requests.
     assert!(fill(&storage, 0, &mut [0; 6], 2, &options, |_| ()).is_err());
     fill(&storage, 0, &mut [0; 5], 2, &options, |_| ()).unwrap();
     let job = Job::on(&Executor::new(1)).with_time(Duration::from_micros(500));
@@ -535,7 +535,7 @@ fn a_token_is_asked_within_the_storage_that_computes() {
     assert!(gauge.most() == 1 && asked.load(Ordering::SeqCst) >= 4);
 }
 
-/// A run without threads.
+/// Returns an entry for a run without threads.
 fn entry(executor: &Executor, priority: Priority, most: usize) -> Entry {
     let (run, _) = ActiveRun::begin(Some(&Job::on(executor)), 0, 0);
     let since = Instant::now();

@@ -1,7 +1,7 @@
-//! One file of the cache: the bytes of a remote object that opening it needs, with the name and the version of the object.
+//! One file of the cache: the bytes of a remote object that opening needs, with the name and the version of the object.
 //!
-//! The file is evidence, not truth: unless its checksum, its lengths, name and version are right, it is as if it were not
-//! there. Its bytes are parsed like those of a server. No failure of the cache is an error.
+//! The file is not trusted: unless its checksum, lengths, name and version are right, it is ignored. Its bytes are
+//! parsed like those of a server. A failure of the cache is never an error.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -15,37 +15,37 @@ use tempfile::Builder;
 
 use crate::system;
 
-/// First bytes of a file, with the version of its form.
+/// First bytes of a file, with the version of the format.
 const MAGIC: &[u8; 16] = b"tachyfits index1";
 
-/// The most bytes of a file.
+/// Maximum bytes of a file.
 const FILE_BYTES: u64 = 16 << 20;
 
-/// The most bytes of all files of the folder; those used longest ago are removed.
+/// Maximum bytes of all files of the folder; the least recently used files are removed.
 const FOLDER_BYTES: u64 = 256 << 20;
 
-/// Ends of names of files of the cache. Others in the folder are left alone.
+/// Suffix of the cache's files. Other files of the folder are left alone.
 const SUFFIX: &str = ".index";
 
-/// A use is noted after this time: the time of change of a file is that of its last use.
+/// Interval after which a use updates the file's modification time, which is the time of its last use.
 const USED_AGAIN: Duration = Duration::from_secs(3600);
 
-/// Bytes of an object from an offset on.
+/// Bytes of an object, starting at an offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) offset: u64,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The file of an object in the cache.
+/// File of an object in the cache.
 #[derive(Clone, Debug)]
 pub(crate) struct CacheEntry {
     path: PathBuf,
-    /// The URL of the object without secrets.
+    /// URL of the object without secrets.
     key: String,
 }
 
-/// An object as its server describes it.
+/// An object as described by its server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Object<'a> {
     pub(crate) version: &'a str,
@@ -53,9 +53,9 @@ pub(crate) struct Object<'a> {
 }
 
 impl CacheEntry {
-    /// The file for a key in a folder, which need not exist.
+    /// Returns the file for a key in a folder, which need not exist.
     pub(crate) fn of(folder: &Path, key: String) -> CacheEntry {
-        // FNV-1a. Where two keys have one name, the later one replaces the other.
+        // FNV-1a. If two keys have the same hash, the later file replaces the earlier one.
         let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
         });
@@ -67,14 +67,14 @@ impl CacheEntry {
         fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.is_file())
     }
 
-    /// The parts of an object, ascending; `None` where there are none of this version, or the file is damaged.
+    /// Loads the parts of an object, in ascending order; `None` if this version has none, or the file is damaged.
     pub(crate) fn load(&self, object: Object<'_>) -> Option<Vec<Part>> {
         let opening = |options: &mut OpenOptions| {
             options.custom_flags(system::NO_FOLLOW).open(&self.path).ok()
         };
         let file = opening(OpenOptions::new().read(true))?;
         let metadata = file.metadata().ok()?;
-        // A file of another user might have a right checksum.
+        // A file of another user could have a valid checksum.
         let is_ours = metadata.is_file() && metadata.uid() == system::user();
         if !is_ours || metadata.len() > FILE_BYTES {
             return None;
@@ -89,7 +89,7 @@ impl CacheEntry {
         Some(parts)
     }
 
-    /// Keeps the parts of an object, ascending and apart. The file appears complete, or not at all.
+    /// Stores the parts of an object, which are ascending and do not overlap. The file appears complete or not at all.
     pub(crate) fn store(&self, object: Object<'_>, parts: &[Part]) {
         let _ = self.try_store(object, parts);
     }
@@ -135,7 +135,7 @@ fn write(file: &mut File, key: &str, object: Object<'_>, parts: &[Part]) -> io::
     file.write_all(&sum.to_le_bytes())
 }
 
-/// The parts in the content of a file; `None` unless all of it is whole and of this object.
+/// Parses the content of a file; `None` unless it is complete and describes this object.
 fn parts(content: &[u8], key: &str, object: Object<'_>) -> Option<Vec<Part>> {
     let (content, sum) = content.split_last_chunk::<4>()?;
     let mut crc = Crc::new();
@@ -154,7 +154,7 @@ fn parts(content: &[u8], key: &str, object: Object<'_>) -> Option<Vec<Part>> {
         }
     }
     let count = number(&mut rest)?;
-    // Each has 16 bytes at least, so a wrong number reserves no more memory than the file has.
+    // Each part has at least 16 bytes, so a wrong number cannot reserve more memory than the size of the file.
     let mut places = take(&mut rest, count.checked_mul(16)?)?;
     let mut parts = memory::with_room(count as usize, "headers of a remote file").ok()?;
     let mut end = 0;
@@ -182,7 +182,7 @@ fn take<'a>(rest: &mut &'a [u8], length: u64) -> Option<&'a [u8]> {
     Some(first)
 }
 
-/// Removes the files that were used longest ago until there is room for one more.
+/// Removes the least recently used files until there is room for one more.
 fn remove_oldest(folder: &Path) -> io::Result<()> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)?.flatten() {

@@ -1,4 +1,4 @@
-//! The journal of a change in place: what to put back, and whether the change is complete.
+//! Journal of a change in place: the bytes to restore, and whether the change is complete.
 //!
 //! All numbers are big-endian u64:
 //!
@@ -12,12 +12,11 @@
 //! CRC-32 of the records
 //! ```
 //!
-//! It gets its name when it is complete and on the disk, before the file is touched: an existing
-//! journal that is not complete is damaged. The header identifies the file, so that its bytes are
-//! never written into another file of that name; the device is that of the journal itself, because
-//! device numbers may change after a restart. As in SQLite, a journal is *hot* if it is complete,
-//! belongs to this file, and its process has ended: the next program that opens the file undoes the
-//! change.
+//! It gets its name when it is complete and on the disk, before the file is changed: an existing journal that is
+//! incomplete is damaged. The header identifies the file, so that its bytes are never written into another file of that
+//! name. The device number is not stored, because it may change after a restart; the file must be on the device of the
+//! journal. As in SQLite, a journal is *hot* if it is complete, belongs to this file, and its process has ended: the
+//! next program that opens the file undoes the change.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -40,49 +39,50 @@ const MAGIC: &[u8; 16] = b"tachyfits undo 2";
 const WRITING: &[u8; 8] = b"writing ";
 const FINISHED: &[u8; 8] = b"finished";
 const STATE_OFFSET: u64 = 16;
-/// Where the records begin.
+/// Offset of the records.
 const RECORDS_OFFSET: u64 = 24 + 8 * HEADER_NUMBERS as u64 + 8;
 const HEADER_NUMBERS: usize = 7;
-/// Old bytes are copied in pieces of this size.
+/// Size of the pieces in which old bytes are copied.
 const PIECE_BYTES: u64 = 1 << 20;
-/// Its owner alone may read and write it: it holds bytes of a file that others may have no right to read.
+/// Mode of the journal: access for the owner only, because it contains bytes of a file that others may not be allowed
+/// to read.
 const MODE: u32 = 0o600;
-/// Bytes of a file's name that the name of its journal has: file systems allow 255.
+/// Maximum bytes of a file's name in the name of its journal: file systems allow 255.
 const NAME_BYTES: usize = 200;
-/// A fingerprint is of this many samples of this many bytes.
+/// Number and size of the samples in a fingerprint.
 const SAMPLES: u64 = 64;
 const SAMPLE_BYTES: u64 = 64;
 
-/// The journal of one file.
+/// Journal of one file.
 #[derive(Debug)]
 pub(super) struct Journal {
-    /// The journal itself.
+    /// Path of the journal.
     path: PathBuf,
-    /// The file that it is about.
+    /// Path of the file that it belongs to.
     target: PathBuf,
     file: File,
 }
 
-/// The object that has the name of a file's journal.
+/// Object found under the name of a file's journal.
 #[derive(Debug)]
 pub(super) enum Found {
     Nothing,
-    /// Something that is not about this file, and why not. `removable`: an edit may remove it.
+    /// An object that does not belong to this file, and the reason. `removable`: an edit may remove it.
     Foreign {
         reason: &'static str,
         removable: bool,
     },
     /// A journal of this file.
     Whole(Journal, Content),
-    /// A journal that the owner of the file alone may read.
+    /// A journal that only the owner of the file may read.
     Closed,
-    /// An attribute of the file names a journal of an unfinished change, and that journal is missing.
+    /// An attribute of the file names the journal of an unfinished change, but this journal is missing.
     Lost(PathBuf),
 }
 
-/// Where the journal of a file is.
+/// Returns the path of a file's journal.
 ///
-/// A name that leaves no room for the ending gives its first bytes and a number made of all.
+/// A name too long for the suffix is replaced by its first bytes and a hash of the whole name.
 pub(super) fn path_of(target: &Path) -> PathBuf {
     let name = target.file_name().unwrap_or_default();
     let mut journal = OsString::from(".");
@@ -97,18 +97,19 @@ pub(super) fn path_of(target: &Path) -> PathBuf {
     target.with_file_name(journal)
 }
 
-/// FNV-1a of 64 bits: names with the same beginning have journals of different names.
+/// 64-bit FNV-1a hash, so that names with the same beginning have different journals.
 fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
-/// Looks for the journal of `file`, whose name (links followed) is `target`: beside it, and where the file itself says. It
-/// has that mark as long as a change is not finished, so that it is known under any name.
+/// Searches the journal of `file`, whose name (links followed) is `target`: next to the file, and at the path in the
+/// file's own attribute. The file has this attribute until a change is finished, so the journal is found under any name
+/// of the file.
 ///
 /// # Errors
-/// [`IoError::Journal`] if the journal is damaged: only a person can tell what to do then.
+/// [`IoError::Journal`] if the journal is damaged: a user must decide what to do.
 pub(super) fn find(target: &Path, file: &File) -> Result<Found, IoError> {
     let beside = path_of(target);
     let found = find_at(beside.clone(), target, file)?;
@@ -117,7 +118,7 @@ pub(super) fn find(target: &Path, file: &File) -> Result<Found, IoError> {
     }
     match system::mark(file) {
         None => Ok(found),
-        // The mark names the journal that was checked, perhaps by another path.
+        // The attribute names the journal that was checked, possibly by another path.
         Some(marked) if fs::canonicalize(&marked).ok() == fs::canonicalize(&beside).ok() => {
             Ok(match found {
                 Found::Nothing => Found::Lost(marked),
@@ -136,7 +137,7 @@ fn find_at(path: PathBuf, target: &Path, file: &File) -> Result<Found, IoError> 
     let found = match fs::symlink_metadata(&path) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
-        // The longest names of files leave no room for that of a journal.
+        // The longest file names leave no room for the suffix of a journal.
         Err(error) if error.kind() == io::ErrorKind::InvalidFilename => return Ok(Found::Nothing),
         Err(source) => return Err(IoError::Open { path, source }),
     };
@@ -149,7 +150,7 @@ fn find_at(path: PathBuf, target: &Path, file: &File) -> Result<Found, IoError> 
     let flags = system::NO_FOLLOW;
     let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(&path);
     let opened = opened.or_else(|error| match error.kind() {
-        // Enough to say what it is about; to restore the file takes more rights anyway.
+        // Read access is enough to identify the journal; restoring the file needs more anyway.
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             OpenOptions::new().read(true).custom_flags(flags).open(&path)
         }
@@ -198,7 +199,7 @@ fn find_at(path: PathBuf, target: &Path, file: &File) -> Result<Found, IoError> 
     }
 }
 
-/// Whether metadata alone show that a journal was not written by us for this file.
+/// Returns `Foreign` if the metadata alone show that this program did not write the journal for this file.
 fn foreign_by_looks(journal: &Metadata, file: &Metadata) -> Option<Found> {
     let foreign = |reason| Some(Found::Foreign { reason, removable: true });
     let owners = [system::user(), file.uid()];
@@ -208,21 +209,21 @@ fn foreign_by_looks(journal: &Metadata, file: &Metadata) -> Option<Found> {
         () if !owners.contains(&journal.uid()) => {
             foreign("its owner is neither this user nor the owner of the file")
         }
-        // Someone else may have linked a file of a user who is trusted; a journal that is in use has one name.
+        // Another user may have linked a file of a trusted user; a journal in use has only one name.
         () if journal.nlink() != 1 => foreign("it has several names"),
         () if journal.len() == 0 => foreign("it is empty"),
         () => None,
     }
 }
 
-/// The reason why a journal cannot be used.
+/// Reason why a journal cannot be used.
 enum Unreadable {
     NoJournal,
     Damaged(&'static str),
 }
 
 impl Journal {
-    /// Keeps the old bytes of `ranges`, on the disk.
+    /// Writes the old bytes of `ranges` to a journal, and flushes it.
     pub(super) fn write(
         target: &Path,
         from: &File,
@@ -269,7 +270,7 @@ impl Journal {
         step()?;
         let about = from.metadata()?;
         if system::user() == 0 {
-            // The owner of the file can restore it, as the one who edits it could.
+            // The owner of the file can restore it, as well as the user that edited it.
             std::os::unix::fs::fchown(&self.file, Some(about.uid()), Some(about.gid()))?;
         }
         let (born, born_nanoseconds) = born(&about);
@@ -313,22 +314,23 @@ impl Journal {
         self.file.sync_all()
     }
 
-    /// Says on the disk that everything but the cutting of the end is done.
+    /// Records on the disk that only truncating the file is left to do.
     pub(super) fn mark_finished(&self) -> io::Result<()> {
         self.file.write_all_at(FINISHED, STATE_OFFSET)?;
         self.file.sync_all()
     }
 
-    /// Removes the journal: the change of the file is final.
+    /// Removes the journal, which makes the change final.
     pub(super) fn remove(&self, file: &File) -> io::Result<()> {
         system::unmark(file);
         fs::remove_file(&self.path)?;
-        // If this fails the journal may come back after a loss of power, and the old bytes with it: a whole state too.
+        // If this fails, the journal may reappear after a power failure, and restore the old bytes, which is also a
+        // consistent state.
         let _ = self.sync_directory();
         Ok(())
     }
 
-    /// Restores `file`, at any point the change had reached.
+    /// Restores `file`, whatever part of the change was done.
     pub(super) fn restore(&self, file: &File, content: &Content) -> Result<Recovery, IoError> {
         let unrestored = |source| self.unrestored(source);
         if content.finished {
@@ -340,10 +342,10 @@ impl Journal {
         Ok(Recovery::Undone)
     }
 
-    /// Restores the old bytes, by the process that wrote the journal.
+    /// Restores the old bytes, in the process that wrote the journal.
     pub(super) fn undo(&self, file: &File) -> Result<(), IoError> {
         let unrestored = |source| self.unrestored(source);
-        // From here on it is to be undone, and not finished, if that is interrupted.
+        // If this is interrupted, the change must be undone, not completed.
         self.file.write_all_at(WRITING, STATE_OFFSET).map_err(unrestored)?;
         match self.content().map_err(unrestored)? {
             Ok(content) => self.put_back(file, &content).map_err(unrestored),
@@ -373,7 +375,7 @@ impl Journal {
         self.remove(file)
     }
 
-    /// The content of the journal, or why it is unreadable.
+    /// Reads the content of the journal; returns the reason if it is unreadable.
     fn content(&self) -> io::Result<Result<Content, Unreadable>> {
         let size = self.file.metadata()?.len();
         let mut reader = BufReader::with_capacity(PIECE_BYTES as usize, &self.file);
@@ -383,7 +385,7 @@ impl Journal {
         let first = &head[..length.min(MAGIC.len())];
         let known = MAGIC.iter().zip(first).filter(|(expected, found)| expected == found).count();
         if known < first.len() {
-            // A few bytes differ where it was damaged; most of them in any other file.
+            // A damaged journal differs in a few bytes, any other file in most of them.
             return Ok(Err(match 2 * known > first.len() {
                 true => Unreadable::Damaged("its first bytes are not those of a journal"),
                 false => Unreadable::NoJournal,
@@ -441,7 +443,7 @@ impl Journal {
     }
 }
 
-/// The content of a complete journal, except the old bytes.
+/// Content of a complete journal, except the old bytes.
 #[derive(Debug)]
 pub(super) struct Content {
     old_bytes: u64,
@@ -455,7 +457,7 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Whether it is about this file, in the state that the change left it in.
+    /// Whether the journal belongs to this file, in the state that the change left it in.
     fn matches(&self, file: &File, about: &Metadata) -> io::Result<bool> {
         let (born, nanoseconds) = born(about);
         let size = about.len();
@@ -469,14 +471,15 @@ impl Content {
     }
 }
 
-/// When the file was made: an inode may be given to another file later. Zeros where the file system does not say.
+/// Returns the creation time of a file, because its inode may be reused later. Zeros if the file system does not report
+/// it.
 fn born(metadata: &Metadata) -> (u64, u64) {
     let born = metadata.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     born.map_or((0, 0), |born| (born.as_secs(), u64::from(born.subsec_nanos())))
 }
 
-/// A sum of samples of the first `end` bytes that lie outside of `ranges`, which are sorted. A program that copies another
-/// file over this one, into the same inode, changes them.
+/// Returns a checksum of samples of the first `end` bytes outside of `ranges`, which are sorted. It changes if a
+/// program copies another file over this one, into the same inode.
 fn fingerprint(file: &File, ranges: &[Range<u64>], end: u64) -> io::Result<u32> {
     let mut sum = Crc::new();
     let apart = (end / SAMPLES).max(SAMPLE_BYTES);
@@ -501,7 +504,7 @@ fn number(reader: &mut impl Read) -> io::Result<u64> {
     Ok(u64::from_be_bytes(bytes))
 }
 
-/// A reader or writer that sums what passes.
+/// Reader or writer that computes the checksum of its bytes.
 struct Summed<T> {
     inner: T,
     crc: Crc,

@@ -1,4 +1,4 @@
-//! Changes in place at every point at which they can fail or end.
+//! Changes in place, with failures and interruptions at every possible point.
 #![expect(clippy::single_range_in_vec_init, reason = "one range of bytes is overwritten")]
 
 use std::cell::Cell;
@@ -19,7 +19,7 @@ use crate::{IoError, Purpose, Source, SourceOptions, StorageKind, open};
 enum Fault {
     /// The write fails, and all later ones succeed.
     Once,
-    /// It and all later ones fail.
+    /// The write and all later ones fail.
     Always,
     /// The process ends.
     Kill,
@@ -86,7 +86,7 @@ fn changed(new_bytes: u64) -> Vec<u8> {
     content
 }
 
-/// Opens the file, and gives its content and what was found beside it.
+/// Opens the file; returns its content and the notices.
 fn opened(path: &Path) -> Result<(Vec<u8>, Vec<Notice>), IoError> {
     let mut notices = Vec::new();
     let options = SourceOptions { kind: StorageKind::Memory, ..SourceOptions::default() };
@@ -96,7 +96,7 @@ fn opened(path: &Path) -> Result<(Vec<u8>, Vec<Notice>), IoError> {
     Ok((content, notices))
 }
 
-/// Action taken to open the file.
+/// Opens the file; returns the recovery action, if any.
 fn restore(path: &Path) -> Result<Option<Recovery>, IoError> {
     let (_, notices) = opened(path)?;
     let recovery = |notice: &Notice| match notice {
@@ -106,7 +106,7 @@ fn restore(path: &Path) -> Result<Option<Recovery>, IoError> {
     Ok(notices.iter().find_map(recovery))
 }
 
-/// Leaves the file changed in part, with its journal, as a kill does.
+/// Leaves the file partially changed, with its journal, as a kill does.
 fn interrupt(path: &Path) -> PathBuf {
     let copy = path.with_extension("journal");
     let patch = Patch::begin(path, &Stamp::of(path).unwrap(), &[0..5, 9..12], 36).unwrap();
@@ -173,7 +173,7 @@ fn whichever_step_fails_the_file_is_as_it_was() {
                 Ok(()) if STEPS.get() <= at => break,
                 Ok(()) => panic!("step {at} failed without an error"),
                 Err(IoError::Unrestored { .. }) => {
-                    // The end was cut off already.
+                    // The end was already truncated.
                     assert_eq!(content, changed(new_bytes));
                     assert_eq!(restore(&path).unwrap(), Some(Recovery::Finished));
                     assert_eq!(fs::read(&path).unwrap(), changed(new_bytes));
@@ -205,7 +205,7 @@ fn the_next_edit_restores_the_file_of_a_failed_disk() {
     }
 }
 
-/// The variable that tells a process what to change and where to end.
+/// Environment variable that tells a child process what to change and where to end.
 const CHILD: &str = "TACHYFITS_TEST_PATCH";
 
 #[test]
@@ -258,7 +258,7 @@ fn a_file_that_was_changed_meanwhile_is_refused() {
     fs::write(&path, b"shorter").unwrap();
     let error = Patch::begin(&path, &stamp, &[0..1], 7).unwrap_err();
     assert!(matches!(error, IoError::Changed { expected: 36, found: 7, .. }), "{error}");
-    // The same name and size, another file.
+    // A different file with the same name and size.
     let stamp = Stamp::of(&path).unwrap();
     fs::write(path.with_extension("new"), b"another").unwrap();
     fs::rename(path.with_extension("new"), &path).unwrap();
@@ -339,7 +339,7 @@ fn the_journal_of_another_file_is_not_put_into_this_one() {
         fs::remove_file(path).unwrap();
         fs::write(path, b"new").unwrap();
     };
-    // Into the same inode, as cp does.
+    // Writes into the same inode, as cp does.
     let copied = |path: &Path| fs::write(path, [b'+'; 36]).unwrap();
     let cut =
         |path: &Path| fs::OpenOptions::new().write(true).open(path).unwrap().set_len(30).unwrap();
@@ -378,7 +378,7 @@ fn an_invalid_journal_does_not_prevent_reading() {
         let (content, notices) = opened(&path).unwrap();
         assert_eq!(content, fs::read(&path).unwrap());
         assert!(matches!(&notices[..], [Notice::Ignored { .. }]), "{number}: {notices:?}");
-        // An edit removes what it may remove, and says what is in its way.
+        // An edit removes the object if allowed, and otherwise names the obstacle.
         let stamp = Stamp::of(&path).unwrap();
         match Patch::begin(&path, &stamp, &[0..1], 36) {
             Ok(patch) => patch.commit().unwrap(),
@@ -404,7 +404,7 @@ fn a_file_that_was_changed_in_part_is_known_under_any_name() {
         eprintln!("NOT TESTED: this file system has no extended attributes");
         return;
     }
-    // Another name of it, and another name alone.
+    // With a second name of the file, and with the second name only.
     fs::hard_link(&path, &other).unwrap();
     let undone = (OLD.to_vec(), vec![Notice::Recovered(Recovery::Undone)]);
     assert_eq!(opened(&other).unwrap(), undone);
@@ -414,7 +414,7 @@ fn a_file_that_was_changed_in_part_is_known_under_any_name() {
     fs::rename(&path, &other).unwrap();
     assert_eq!(opened(&other).unwrap(), undone);
     assert!(!path_of(&path).exists());
-    // Without its journal it can be read, and an edit makes an end of the mark.
+    // Without its journal the file can be read, and an edit removes the mark.
     fs::rename(&other, &path).unwrap();
     assert!(marked());
     fs::remove_file(path_of(&path)).unwrap();
@@ -437,7 +437,7 @@ fn a_journal_is_for_its_owner_alone() {
 fn a_lock_on_a_file_that_was_replaced_meanwhile_is_not_enough() {
     let (_directory, path) = file(OLD);
     let stamp = Stamp::of(&path).unwrap();
-    // Another edit, which writes a new file, has the lock and gives the name to that file.
+    // Another edit, which writes a new file, has the lock and renames the new file to this name.
     let held = stamp.hold(&path).unwrap();
     let late = std::thread::scope(|scope| {
         let late = scope.spawn(|| {
@@ -471,7 +471,7 @@ fn a_reader_notices_every_change_since_it_opened_the_file() {
                 opened => opened.unwrap(),
             };
             storage.check_unchanged().unwrap();
-            // Of the same size, as soon as can be.
+            // With the same size, as soon as possible.
             change(&path, 36).unwrap();
             let error = storage.check_unchanged().unwrap_err();
             assert!(matches!(error, IoError::Changed { expected: 36, found: 36, .. }), "{error}");
@@ -506,7 +506,7 @@ fn a_link_is_followed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// A journal that is cut or altered anywhere is neither used nor dropped: the file stays as it is, and is not read.
+    /// A truncated or altered journal is neither used nor removed: the file stays unchanged and cannot be read.
     #[test]
     fn a_damaged_journal_is_an_error_that_changes_nothing(at in 0usize..400, bit in 0u32..8, cut: bool) {
         let (_directory, path) = file(OLD);
@@ -542,7 +542,7 @@ fn a_file_is_let_go_though_a_process_that_is_being_started_has_it_still() {
     let stamp = Stamp::of(&path).unwrap();
     let held = stamp.hold(&path).unwrap();
     assert!(matches!(stamp.hold(&path), Err(IoError::Busy { .. })));
-    // State of a process between fork and exec: the same open file.
+    // State of a process between fork and exec: it shares the open file.
     let inherited = held.file.try_clone().unwrap();
     drop(held);
     stamp.hold(&path).unwrap();

@@ -1,4 +1,4 @@
-//! A look at a few tasks before a run: where their bytes are, and in which order they will be taken.
+//! Samples of a few tasks before a run: where their bytes are, and in which order they will be read.
 
 use std::ops::Range;
 
@@ -7,39 +7,40 @@ use crate::fetch::Extent;
 use crate::profile::{Latency, Profile};
 use crate::storage::Storage;
 
-/// Number of sampled tasks; fewer of small runs, whose tasks take no longer than their samples.
+/// Number of sampled tasks; fewer for small runs, whose tasks take no longer than sampling.
 const SAMPLED_TASKS: u64 = 16;
 const SAMPLED_OF_FEW: u64 = 3;
 const FEW_BYTES: u64 = 16 << 20;
 
-/// If bytes are used more often than this on average, they are copied: several tasks would each
-/// enter a shared page, while a copy stays in the processor's caches (`python -m bench --only 11`).
+/// Average number of uses per byte above which bytes are copied: otherwise several tasks would each map a shared page,
+/// while a copy stays in the processor's caches (`python -m bench --only 11`).
 const SHARED: f64 = 1.2;
 
-/// A run that uses this part of the bytes from its first to its last one reads them through. Of few tasks, three are sampled,
-/// the last of which may be short.
+/// Share of the bytes between first and last byte above which a run counts as reading contiguously. Of few tasks, three
+/// are sampled, the last of which may be short.
 const THROUGH: f64 = 0.6;
 
 /// Result of sampling a few tasks.
 pub(super) struct Sample {
     /// Whether the storage lends their bytes.
     pub(super) borrowed: bool,
-    /// Whether it lends them from the page cache.
+    /// Whether the storage lends their bytes from the page cache.
     pub(super) cached: bool,
-    /// Whether they seem to be in memory.
+    /// Whether their bytes seem to be in memory.
     pub(super) resident: bool,
-    /// Whether each task begins where the one before it ends; true of all that is in memory.
+    /// Whether each task begins where the previous one ends; always true for bytes in memory.
     pub(super) in_order: bool,
-    /// Whether the tasks go through the storage, and use most of the bytes between them: they can be fetched together.
+    /// Whether the tasks read the storage contiguously and use most of the bytes in between, so that they can be
+    /// fetched together.
     pub(super) scans: bool,
-    /// The bytes of the first task, which the others are about as large as.
+    /// Bytes of the first task; the others are assumed to be similar.
     pub(super) bytes: u64,
-    /// The bytes of all tasks, estimated.
+    /// Estimated bytes of all tasks.
     pub(super) all_bytes: u64,
 }
 
 impl Sample {
-    /// `may_lend`: what is in the page cache may be lent.
+    /// Samples the tasks. `may_lend`: whether bytes of the page cache may be borrowed.
     pub(super) fn of(storage: &dyn Storage, tasks: &dyn Tasks, may_lend: bool) -> Sample {
         let mut task = Sampled::of(tasks, 0);
         let of_first = task.bytes;
@@ -55,7 +56,8 @@ impl Sample {
             if task.bytes > 0 {
                 (start, end) = (start.min(task.within.start), end.max(task.within.end));
             }
-            // Of the first task its first range, of the last one of its last: all tasks may begin in the same part of a file.
+            // The first range of the first task, the last range of the last one, and so on: all tasks may begin in the
+            // same part of a file.
             let place = sample as usize * task.ranges.len() / count as usize;
             if let Some(range) = task.ranges.get(place) {
                 borrowed = borrowed && storage.slice(range.clone()).is_some();
@@ -89,7 +91,7 @@ impl Sample {
 struct Sampled {
     bytes: u64,
     within: Range<u64>,
-    /// Its ranges. Of a task with an extent, those of its first and its last byte, or all bytes where it uses all.
+    /// Ranges of the task. For a task with an extent: its first and last byte, or all bytes if it uses all.
     ranges: Vec<Range<u64>>,
 }
 
@@ -110,14 +112,14 @@ impl Sampled {
     }
 }
 
-/// The number of a sampled task: evenly spread, the first and the last included, between which all bytes lie; in u128
-/// because the product may exceed u64.
+/// Returns the index of a sampled task: evenly spaced, including the first and the last, between which all bytes are.
+/// Computed in u128 because the product may exceed u64.
 fn sampled(tasks: &dyn Tasks, sample: u64, count: u64) -> u64 {
     let (last, steps) = (tasks.len().saturating_sub(1), count.saturating_sub(1).max(1));
     (u128::from(sample) * u128::from(last) / u128::from(steps)) as u64
 }
 
-/// The ranges of a task that have bytes; none beyond the last task.
+/// Returns the non-empty ranges of a task; none beyond the last task.
 fn ranges_of(tasks: &dyn Tasks, index: u64) -> Vec<Range<u64>> {
     let mut ranges = Vec::new();
     if index < tasks.len() {
@@ -131,7 +133,7 @@ fn bytes_of(ranges: &[Range<u64>]) -> u64 {
     ranges.iter().fold(0, |bytes, range| bytes.saturating_add(range.end - range.start))
 }
 
-/// Whether a task uses half of the bytes from its first to its last one, and the next task begins soon after it.
+/// Whether a task uses half of the bytes from its first to its last byte, and the next task begins soon after it.
 fn scans(tasks: &dyn Tasks, index: u64) -> bool {
     let (task, next) = (Sampled::of(tasks, index), Sampled::of(tasks, index + 1));
     let span = task.within.end - task.within.start;
@@ -139,7 +141,7 @@ fn scans(tasks: &dyn Tasks, index: u64) -> bool {
     2 * task.bytes >= span && (next.bytes == 0 || soon.contains(&next.within.start))
 }
 
-/// Whether the ranges of a task follow each other, and the next task begins there, or within them and goes beyond.
+/// Whether the ranges of a task follow each other, and the next task begins there, or overlaps them and extends beyond.
 fn goes_on(tasks: &dyn Tasks, index: u64) -> bool {
     let ranges = ranges_of(tasks, index);
     let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { return true };

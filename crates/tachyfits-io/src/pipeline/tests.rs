@@ -1,4 +1,4 @@
-//! The promises of a run: order, same bytes, the lowest error, no hang, bounded memory. Never its speed.
+//! Promises of a run: order, same bytes, lowest error, no deadlock, limited memory. Speed is not tested.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +15,7 @@ use crate::storage::Id;
 use crate::{CachedStorage, DirectStorage, FileStorage, IoError, MemoryStorage, Report, Storage};
 use crate::{CancelToken, Executor, Job, Lend, Profile};
 
-/// Any list of ranges per task.
+/// A list of ranges per task.
 struct Lists(Vec<Vec<Range<u64>>>);
 
 impl Tasks for Lists {
@@ -28,7 +28,7 @@ impl Tasks for Lists {
     }
 }
 
-/// The same, whose work uses bytes that are all lent.
+/// The same tasks, whose work uses all bytes lent by the storage.
 struct Extents<'a>(&'a Lists);
 
 impl Tasks for Extents<'_> {
@@ -49,14 +49,14 @@ impl Tasks for Extents<'_> {
     }
 }
 
-/// Tasks of 100 bytes, one after the other.
+/// Returns consecutive tasks of 100 bytes.
 fn hundreds(count: u64) -> Lists {
     let range = |index| index * 100..index * 100 + 100;
     Lists((0..count).map(|index| Vec::from([range(index)])).collect())
 }
 
-/// A storage with a given number of cached bytes and none in memory; it records the hints, and
-/// panics where configured.
+/// A storage with a configurable number of cached bytes and none in memory; it records the hints, and panics if
+/// configured.
 #[derive(Debug)]
 struct Device {
     content: Vec<u8>,
@@ -131,12 +131,12 @@ impl From<IoError> for Failure {
     }
 }
 
-/// A job with an executor of its own, so that tests that run at the same time do not take its permits.
+/// Returns a job with its own executor, so that concurrent tests do not take its permits.
 fn own_job(threads: usize) -> &'static Job {
     Box::leak(Box::new(Job::on(&Executor::new(threads))))
 }
 
-/// Every arrangement that the tests go through: few and many threads, inline and ahead.
+/// Returns every arrangement to test: few and many threads, inline and ahead.
 fn arrangements() -> Vec<PipelineOptions<'static>> {
     let mut all = Vec::new();
     for buffering in [Buffering::Auto, Buffering::Single, Buffering::Double] {
@@ -154,7 +154,7 @@ fn describe(options: &PipelineOptions<'_>) -> String {
     format!("{:?}, {} threads, {} ahead", options.buffering, options.threads, options.ahead)
 }
 
-/// Runs and returns the bytes of all pieces of each task, checking the order of the merging.
+/// Runs tasks and returns the bytes of all their pieces, checking the order of merging.
 fn collect(
     storage: &dyn Storage,
     tasks: &dyn Tasks,
@@ -320,7 +320,7 @@ fn the_arrangement_follows_from_the_storage() {
     let file = FileStorage::open(&path).unwrap();
     let mapped = CachedStorage::mapped(&path, FileStorage::open(&path).unwrap()).unwrap();
     let memory = MemoryStorage::new("memory", vec![1; 10_000]);
-    // Just written, the file is in the page cache.
+    // The file was just written, so it is in the page cache.
     assert_eq!(chosen(&file, &options), ("inline", "positioned", 10_000, 10_000));
     assert_eq!(chosen(&file, &double), ("ahead", "positioned", 10_000, 10_000));
     assert_eq!(chosen(&mapped, &double), ("borrowed", "mapped", 10_000, 0));
@@ -330,7 +330,8 @@ fn the_arrangement_follows_from_the_storage() {
 
 #[test]
 fn a_file_of_which_the_beginning_is_cached_is_not_taken_to_be_in_the_cache() {
-    // Each task wants a few bytes of every 1000, as those of a cube do that go over its planes, and the first is cached.
+    // Each task needs a few bytes of every 1000, like tasks that visit all planes of a cube, and only the first is
+    // cached.
     let piece = |task: u64, plane: u64| plane * 1000 + task * 50..plane * 1000 + (task + 1) * 50;
     let task = |task| (0..10).map(|plane| piece(task, plane)).collect();
     let tasks = Lists((0..20).map(task).collect());
@@ -375,7 +376,7 @@ fn uncached_ranges_are_announced_once() {
         assert_eq!(hinted(&tasks), expected, "{}", describe(&options));
         tasks.0.reverse();
         assert_eq!(hinted(&tasks).len(), 99, "{}", describe(&options));
-        // Sequential reads, with overlaps, are announced only by a reader far ahead.
+        // Sequential reads, with overlaps, are announced only to a kernel that does not read far ahead.
         assert_eq!(hinted_by(&hundreds(100), false).len(), 99, "{}", describe(&options));
         assert_eq!(hinted(&hundreds(100)), [], "{}", describe(&options));
         let overlap = |index| Vec::from([index..index + 60, index + 60..index + 150]);
@@ -394,7 +395,7 @@ fn the_lowest_failing_task_is_reported_and_all_below_are_merged() {
                 &hundreds(100),
                 &options,
                 || (),
-                // Higher tasks fail too, and faster.
+                // Higher tasks fail too, and earlier.
                 |(), index, _| match index {
                     _ if index > lowest && index % 3 == 0 => Err(Failure::Task(index)),
                     _ if index == lowest => {
@@ -441,7 +442,7 @@ fn a_read_beyond_the_end_says_where() {
     }
 }
 
-/// Cancels once a number of bytes is done, and notes what it saw.
+/// Cancels after a number of bytes, and records the reported numbers.
 struct Impatient {
     limit: u64,
     seen: Mutex<Vec<u64>>,
@@ -449,7 +450,7 @@ struct Impatient {
 }
 
 impl Impatient {
-    /// With a job that it cancels.
+    /// Returns an observer and the job that it cancels.
     fn new(limit: u64, options: &PipelineOptions<'_>) -> (Impatient, Job) {
         let token = CancelToken::new();
         let job = options.job.expect("a job").clone().with_token(token.clone());
@@ -460,7 +461,7 @@ impl Impatient {
 impl Watch for Impatient {
     fn progress(&self, bytes_done: u64) {
         let mut seen = self.seen.lock().unwrap();
-        // A thread that waits or merges asks again.
+        // Threads that wait or merge call again with the same number.
         if seen.last() != Some(&bytes_done) && bytes_done > 0 {
             seen.push(bytes_done);
         }
@@ -489,7 +490,7 @@ fn a_token_cancels() {
         let options = PipelineOptions { watch: Some(&watch), job: Some(&job), ..options };
         let error = collect(&Device::new(100_000), &hundreds(1000), &options).unwrap_err();
         assert!(matches!(error, Failure::Io(IoError::Cancelled)), "{error:?}");
-        // Only what was in hand is finished.
+        // Only current tasks are finished.
         let finished = watch.seen.lock().unwrap().len();
         assert!(finished <= 10 + options.threads, "{finished}: {}", describe(&options));
     }
@@ -573,7 +574,7 @@ fn results_wait_within_a_window() {
                 Ok(())
             },
             |index, ()| {
-                // One slow task: the others may not run away.
+                // One slow task: the others must not run too far ahead.
                 if index == 3 {
                     thread::sleep(std::time::Duration::from_millis(2));
                 }
@@ -664,7 +665,7 @@ fn the_calling_thread_asks_the_watch_while_another_works_on() {
             job: Some(own_job(2)),
             ..PipelineOptions::default()
         };
-        // Few bytes in memory would be for one thread.
+        // Few bytes in memory would use one thread.
         let storage = Device::new(200);
         let work = || {
             both.wait();

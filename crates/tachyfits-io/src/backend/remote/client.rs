@@ -1,4 +1,4 @@
-//! Clients of servers, and the threads of this process that wait for answers.
+//! Clients of servers, and the threads of this process that wait for responses.
 
 use std::env;
 use std::fmt;
@@ -23,23 +23,23 @@ use crate::error::IoError;
 use crate::operation::check_wait;
 use crate::remote_url::{RemoteUrl, without_secrets};
 
-/// Variables that name another server for the buckets of a URL.
+/// Environment variables that name another server for the buckets of a URL.
 pub(super) const ENDPOINTS: [&str; 3] = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"];
 
-/// How often a wait asks whether the work was cancelled.
+/// Interval at which a wait checks for cancellation.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Threads that wait for sockets.
+/// Number of threads that wait for sockets.
 const WORKERS: usize = 2;
 
-/// The store of an object, and the object in it.
+/// Store of an object, and the object's path in it.
 #[derive(Clone)]
 pub(super) struct Client {
     pub(super) store: Arc<dyn ObjectStore>,
-    /// The same store, if it has lists of its objects.
+    /// The same store, if it can list its objects.
     pub(super) lists: Option<Arc<dyn PaginatedListStore>>,
     pub(super) path: Path,
-    /// The process whose runtime has the connections.
+    /// Process whose runtime owns the connections.
     pub(super) process: u32,
 }
 
@@ -50,17 +50,17 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// A client with the credentials of the environment.
+    /// Returns a client with the credentials of the environment.
     pub(super) fn of(url: &RemoteUrl) -> Result<Client, IoError> {
         let (bucket, key) = url.bucket_and_key();
         let failed = |error| failed(url, error);
         let key_path = || Path::parse(key).map_err(|error| failed(error.into()));
-        // The provider of this library's own copy of rustls; a second call changes nothing.
+        // The provider of this library's own copy of rustls; a second call has no effect.
         let _ = rustls::crypto::ring::default_provider().install_default();
         Ok(match url.scheme().as_str() {
             "http" | "https" => {
                 let options = ClientOptions::new().with_allow_http(true);
-                // All of the URL: a path of the store would lose the query of a signed one.
+                // The whole URL: as a path of the store, a signed URL would lose its query.
                 let builder = HttpBuilder::new().with_url(url.with_secrets());
                 let store = builder.with_client_options(options).build().map_err(failed)?;
                 let (lists, path) = (None, Path::default());
@@ -89,7 +89,7 @@ impl Client {
         })
     }
 
-    /// A client of a store whose objects can be listed.
+    /// Returns a client of a store that can list its objects.
     fn with_lists(store: impl ObjectStore + PaginatedListStore, path: Path) -> Client {
         let store = Arc::new(store);
         let lists: Arc<dyn PaginatedListStore> = store.clone();
@@ -101,7 +101,7 @@ pub(super) fn remote(url: &RemoteUrl, kind: io::ErrorKind, detail: &str) -> IoEr
     IoError::Remote { name: url.to_string(), source: io::Error::new(kind, detail.to_owned()) }
 }
 
-/// The error for what the client says, without secrets.
+/// Converts an error of the client to an [`IoError`] without secrets.
 pub(super) fn failed(url: &RemoteUrl, error: object_store::Error) -> IoError {
     let kind = match &error {
         object_store::Error::NotFound { .. } => {
@@ -122,7 +122,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The runtime of this process.
+/// Returns the runtime of this process.
 pub(super) fn runtime() -> Result<Arc<Runtime>, IoError> {
     static RUNTIME: Mutex<Option<(u32, Arc<Runtime>)>> = Mutex::new(None);
     let mut runtime = lock(&RUNTIME);
@@ -143,7 +143,7 @@ pub(super) fn runtime() -> Result<Arc<Runtime>, IoError> {
     }
 }
 
-/// Waits for an answer, and asks now and then whether the work was cancelled.
+/// Waits for a response, checking regularly for cancellation.
 pub(super) fn wait<T>(answer: impl Future<Output = Result<T, IoError>>) -> Result<T, IoError> {
     runtime()?.block_on(async {
         let mut answer = pin!(answer);

@@ -1,4 +1,4 @@
-//! Which objects a server has: the state of one, and those in a folder.
+//! Entries of a server: the state of one object, and the objects in a folder.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::operation::opening;
 use crate::remote_entry::RemoteEntry;
 use crate::remote_url::RemoteUrl;
 
-/// Entries that one request asks for.
+/// Entries per request.
 const PAGE: usize = 1000;
 
 impl RemoteEntry {
@@ -28,10 +28,10 @@ impl RemoteEntry {
         }
     }
 
-    /// The state of the object now, by one request.
+    /// Returns the current state of the object, with one request.
     ///
     /// # Errors
-    /// [`IoError::NotFound`] for a missing object, [`IoError::Remote`] if the server refuses or fails.
+    /// [`IoError::NotFound`] for a missing object, [`IoError::Remote`] if the server rejects the request or fails.
     pub fn at(url: &RemoteUrl, token: &CancelToken) -> Result<RemoteEntry, IoError> {
         let client = Client::of(url)?;
         // A signed URL is signed for GET, not for HEAD.
@@ -48,10 +48,10 @@ impl RemoteEntry {
         opening(token, || wait(state))
     }
 
-    /// The folders and objects in a folder, `most` of them at most, in the order of the server.
+    /// Returns at most `most` folders and objects in a folder, in the order of the server.
     ///
     /// # Errors
-    /// [`IoError::Remote`] if the server refuses, fails, or has no lists, as those of HTTP.
+    /// [`IoError::Remote`] if the server rejects the request, fails, or has no listings, as with HTTP.
     pub fn list(
         url: &RemoteUrl,
         most: usize,
@@ -87,7 +87,7 @@ impl RemoteEntry {
                 version: None,
             });
             let objects = page.result.objects.iter().map(RemoteEntry::of);
-            // A marker of the folder itself is an object with its name and nothing after it.
+            // The marker object of the folder itself has the folder's name with nothing after it.
             let inside = |entry: &RemoteEntry| !entry.name.is_empty();
             entries.extend(folders.chain(objects).filter(inside).take(most - entries.len()));
             page_token = page.page_token;

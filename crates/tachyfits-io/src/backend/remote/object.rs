@@ -1,4 +1,4 @@
-//! An object of a server: requests for its bytes, each of which says the version that was opened.
+//! An object of a server: requests for its bytes, each for the version that was opened.
 
 use std::io;
 use std::ops::Range;
@@ -12,10 +12,10 @@ use crate::error::IoError;
 use crate::remote_url::RemoteUrl;
 use crate::storage::Id;
 
-/// The most requests for a body that ends early.
+/// Maximum number of requests for a body that ends early.
 const ATTEMPTS: usize = 3;
 
-/// The object and the version that was opened.
+/// Object and the version that was opened.
 #[derive(Debug)]
 pub(super) struct RemoteObject {
     pub(super) id: Id,
@@ -24,7 +24,7 @@ pub(super) struct RemoteObject {
     pub(super) version: Version,
 }
 
-/// The ETag or the time of change of an object, which tell its version.
+/// Version of an object: its ETag or modification time.
 #[derive(Debug, Default)]
 pub(super) struct Version {
     e_tag: Option<String>,
@@ -42,7 +42,7 @@ impl Version {
         }
     }
 
-    /// For caches; nothing is cached without it.
+    /// Returns the version as text for caches; without it, nothing is cached.
     pub(super) fn text(&self, bytes: u64) -> Option<String> {
         match (&self.e_tag, self.changed) {
             (Some(tag), _) => Some(format!("{tag} {bytes}")),
@@ -53,7 +53,7 @@ impl Version {
 }
 
 impl RemoteObject {
-    /// Fills a buffer by one request, or by several where bodies end early.
+    /// Fills a buffer with one request, or with several if bodies end early.
     pub(super) async fn fill(
         &self,
         client: &Client,
@@ -103,7 +103,7 @@ impl RemoteObject {
         }
     }
 
-    /// Whether an answer is of the version that was opened. Servers that know no If-Match give another version's bytes.
+    /// Whether a response has the version that was opened. Servers that ignore If-Match may return another version.
     fn is_same(&self, meta: &ObjectMeta) -> bool {
         let now = Version::of(meta);
         match (&self.version.e_tag, &now.e_tag) {
@@ -124,7 +124,7 @@ impl RemoteObject {
     }
 }
 
-/// Refuses content that is encoded for the transfer: offsets would be those of the encoded bytes.
+/// Rejects content with a transfer encoding: offsets would be those of the encoded bytes.
 pub(super) fn check_encoding(url: &RemoteUrl, result: &GetResult) -> Result<(), IoError> {
     match result.attributes.get(&Attribute::ContentEncoding).map(AsRef::as_ref) {
         None | Some("" | "identity") => Ok(()),

@@ -1,7 +1,7 @@
-//! Reading ahead of runs of short reads, which storages make that decode tiles or compute pixels as they are read.
+//! Read-ahead for runs of short reads, such as storages make that decode tiles or compute pixels on demand.
 //!
-//! As kernels do for files: a run has at least three reads before bytes are read that no reader has requested, and no more
-//! than the run has used is read ahead of it, except a first short window.
+//! The rules are those of kernels for files: read-ahead begins with the third read of a run, and never exceeds the
+//! number of bytes that the run has used, except for a short first window.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -18,30 +18,30 @@ use super::object::RemoteObject;
 use crate::error::IoError;
 use crate::storage::Request;
 
-/// Reads of at least this many bytes keep the line busy themselves.
+/// Reads of at least this many bytes use the full bandwidth by themselves.
 const LONG_BYTES: u64 = 1 << 20;
 
-/// The most bytes between two reads of a run.
+/// Maximum distance between two reads of a run.
 const NEAR_BYTES: u64 = 256 << 10;
 
-/// How many reads make a run.
+/// Number of reads that make a run.
 const LEAST_READS: u32 = 3;
 
-/// The most bytes that are read ahead of a run: 32 MiB are 600 MB/s where an answer takes 50 ms.
+/// Maximum bytes read ahead of a run: 32 MiB at a latency of 50 ms are 600 MB/s.
 const AHEAD_BYTES: u64 = 32 << 20;
 
-/// Bytes of a request, and how many requests are under way at a time.
+/// Limits of a window's size in bytes, and the number of concurrent requests.
 const LEAST_WINDOW: u64 = 128 << 10;
 const MOST_WINDOW: u64 = 4 << 20;
 const IN_FLIGHT: u64 = 8;
 
-/// Runs that go on at the same time: an expression has several operands in a file.
+/// Maximum number of concurrent runs: an expression may have several operands in a file.
 const MOST_RUNS: usize = 4;
 
-/// The bytes of a window; none where reading failed: the reader then reads itself, and gets the error.
+/// Bytes of a window; `None` if reading failed: the reader then reads them itself and receives the error.
 type Bytes = Option<Arc<Vec<u8>>>;
 
-/// A part of the object that is read ahead.
+/// Part of the object that is read ahead.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     range: Range<u64>,
@@ -49,7 +49,7 @@ pub(super) struct Window {
     under_way: AbortHandle,
 }
 
-/// Reads that follow one another.
+/// A sequence of adjacent reads.
 #[derive(Debug)]
 struct Run {
     start: u64,
@@ -57,7 +57,7 @@ struct Run {
     /// Bytes of all requests.
     wanted: u64,
     reads: u32,
-    /// Where the last window ends.
+    /// End of the last window.
     ahead: u64,
     windows: VecDeque<Window>,
     visited: u64,
@@ -69,20 +69,20 @@ impl Drop for Run {
     }
 }
 
-/// The runs of an object.
+/// Runs of an object.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
     runs: Vec<Run>,
     visits: u64,
-    /// Windows of the parent never come after a fork.
+    /// Process that started the windows: after a fork, windows of the parent never finish.
     process: u32,
 }
 
 impl Runs {
-    /// Takes note of requests; returns what is to be read ahead, in order, of the run that was visited last.
+    /// Records requests; returns the ranges to read ahead, in order, for the run of the last request.
     pub(super) fn visit(&mut self, requests: &[&mut Request<'_>], bytes: u64) -> Vec<Range<u64>> {
         if self.process != process::id() {
-            // Nothing of the parent's runtime may be waited for here, nor dropped.
+            // Nothing of the parent's runtime may be awaited or dropped here.
             std::mem::forget(std::mem::take(&mut self.runs));
             self.process = process::id();
         }
@@ -98,7 +98,7 @@ impl Runs {
         run.next(bytes)
     }
 
-    /// The run that a read from `start` on belongs to, or a new one.
+    /// Returns the run that a read from `start` continues, or a new one.
     fn run_of(&mut self, start: u64) -> &mut Run {
         self.visits += 1;
         let is_near = |run: &Run| (run.start..=run.end.saturating_add(NEAR_BYTES)).contains(&start);
@@ -118,7 +118,7 @@ impl Runs {
         run
     }
 
-    /// Adds a window that is under way.
+    /// Adds a window that is being read.
     pub(super) fn add(&mut self, window: Window) {
         let start = window.range.start;
         if let Some(run) = self.runs.iter_mut().find(|run| run.ahead == start) {
@@ -127,7 +127,7 @@ impl Runs {
         }
     }
 
-    /// The windows that have bytes of requests.
+    /// Returns the windows that contain bytes of the requests.
     pub(super) fn windows_of(&self, requests: &[&mut Request<'_>]) -> Vec<Window> {
         let has = |window: &&Window, request: &&mut Request<'_>| {
             request.offset < window.range.end
@@ -151,14 +151,14 @@ impl Run {
             self.wanted += wanted;
             self.reads = self.reads.saturating_add(1);
         }
-        // Another thread may be a little behind.
+        // Another thread may be slightly behind.
         let passed = self.end.saturating_sub(2 * MOST_WINDOW);
         while self.windows.front().is_some_and(|window| window.range.end <= passed) {
             self.windows.pop_front();
         }
     }
 
-    /// The windows to be read next: up to as many bytes ahead as were wanted so far, or one window.
+    /// Returns the next windows to read: in total as many bytes as were requested so far, but at least one window.
     fn next(&mut self, bytes: u64) -> Vec<Range<u64>> {
         let is_run = self.reads >= LEAST_READS && 2 * self.wanted >= self.end - self.start;
         if !is_run {
@@ -178,7 +178,7 @@ impl Run {
     }
 }
 
-/// Begins to read a window.
+/// Starts reading a window.
 pub(super) fn read_window(
     object: &Arc<RemoteObject>,
     client: &Client,
@@ -196,7 +196,7 @@ pub(super) fn read_window(
     Ok(Window { range, bytes, under_way })
 }
 
-/// Copies the bytes of a request from windows in the order of the object, when they are there; whether they were.
+/// Waits for windows, in the order of the object, and copies the bytes of a request. Returns whether all were read.
 pub(super) async fn copy_from(windows: &[Window], request: &mut Request<'_>) -> bool {
     let (mut at, mut rest) = (request.offset, &mut *request.buffer);
     for window in windows {
@@ -227,7 +227,7 @@ mod tests {
         let mut runs = Runs::default();
         assert_eq!(visit(&mut runs, 1000, 500_000), []);
         assert_eq!(visit(&mut runs, 501_000, 500_000), []);
-        // As many bytes ahead as were wanted, by eight requests at most.
+        // As many bytes ahead as were requested, with at most eight requests.
         let next = visit(&mut runs, 1_001_000, 500_000);
         assert_eq!(next.first().map(|window| window.start), Some(1_501_000));
         let ahead: u64 = next.iter().map(|window| window.end - window.start).sum();
