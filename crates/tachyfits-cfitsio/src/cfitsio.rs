@@ -1,4 +1,4 @@
-//! CFITSIO as this library sees it: which one a caller is linked with, and its functions, behind safe signatures.
+//! The caller's CFITSIO: the library that a caller is linked with, and its functions, with safe signatures.
 #![expect(
     unsafe_code,
     reason = "the border to CFITSIO: see DESIGN.md, \"Where is unsafe code allowed?\""
@@ -24,7 +24,7 @@ pub(crate) fn at_exit(function: fn()) {
         }
     }
     if FUNCTION.set(function).is_ok() {
-        // SAFETY: a function of this library, which is never unloaded before the end.
+        // SAFETY: a function of this library, which is not unloaded before the process ends.
         unsafe { libc::atexit(run) };
     }
 }

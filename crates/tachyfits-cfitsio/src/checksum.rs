@@ -1,4 +1,4 @@
-//! `ffpcks`: the sum of the data is taken from large reads, the rest is CFITSIO's.
+//! `ffpcks`: this library sums the data in large reads, CFITSIO does the rest.
 
 use std::ops::Range;
 
@@ -10,10 +10,11 @@ use crate::cfitsio::{Functions, Handle, Library};
 use crate::report::Reason;
 use crate::settings::Settings;
 
-/// Bytes that are read at a time: whole blocks.
+/// Bytes read at a time: whole blocks.
 const READ_BYTES: usize = 360 * 2880;
 
-/// The functions that update the sums of the current HDU, and the bytes of its data; an error if CFITSIO has to do it alone.
+/// Returns the functions that update the checksums of the current HDU, and the range of its data; an error if CFITSIO
+/// must do all of it.
 pub(crate) fn plan<'a>(
     library: &'a Library,
     file: Handle,
@@ -38,19 +39,19 @@ pub(crate) fn plan<'a>(
     Ok((functions, bytes))
 }
 
-/// Updates the sums; the status.
+/// Updates the checksums; returns the status.
 pub(crate) fn update(functions: &Functions, file: Handle) -> i32 {
     functions.update_checksums(file, |data| sum(functions, file, data))
 }
 
-/// Compares DATASUM, as CFITSIO has updated it, with the sum of the data: a difference in words.
+/// Compares DATASUM, as updated by CFITSIO, with the sum of the data; describes a difference.
 pub(crate) fn compare(functions: &Functions, file: Handle) -> Option<String> {
     let [_, data, end] = functions.offsets(file)?;
     let (ours, theirs) = (sum(functions, file, data..end), functions.datasum(file).ok().flatten());
     (ours != theirs).then(|| format!("DATASUM {theirs:?} and {ours:?}"))
 }
 
-/// The sum of bytes as CFITSIO reads them.
+/// Sums bytes read through CFITSIO.
 fn sum(functions: &Functions, file: Handle, range: Range<u64>) -> Option<u32> {
     let mut sum = OnesComplement::default();
     let length = usize::try_from(range.end - range.start).ok()?.min(READ_BYTES);

@@ -1,8 +1,9 @@
-//! `fits_img_decompress`: header and file are CFITSIO's, the engine decodes the pixels and CFITSIO writes their bytes.
+//! `fits_img_decompress`: CFITSIO handles header and file, the engine decodes the pixels, and CFITSIO writes their
+//! bytes.
 //!
-//! Nothing is written before it is clear that the image is served. From then on the call cannot be forwarded, so tiles that
-//! the engine does not decode as CFITSIO would are read and written by CFITSIO's public functions, one by one, in the order
-//! of its own loop.
+//! Nothing is written until it is certain that the image can be served. From then on the call cannot be forwarded.
+//! Tiles that the engine does not decode like CFITSIO are therefore read and written one by one by CFITSIO's public
+//! functions, in the order of its own loop.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,10 +17,10 @@ use crate::report::Reason;
 use crate::settings::Settings;
 use crate::tiles::{PlainImage, note_scaling};
 
-/// Bytes of a chunk, which is decoded and then written. A larger tile is a chunk.
+/// Bytes of a chunk, which is decoded and then written. A larger tile is a chunk of its own.
 const CHUNK_BYTES: u64 = 8 << 20;
 
-/// The compressed image that is the current HDU; an error if CFITSIO has to decompress it.
+/// Returns the compressed image in the current HDU; an error if CFITSIO must decompress it.
 pub(crate) fn plan(
     library: &Library,
     input: Handle,
@@ -38,7 +39,7 @@ pub(crate) fn plan(
     Ok(image)
 }
 
-/// Decompresses an image; the status, and the bytes that were read.
+/// Decompresses an image; returns the status, and the number of bytes read.
 pub(crate) fn decompress(
     functions: &Functions,
     (input, output): (Handle, Handle),
@@ -51,9 +52,9 @@ pub(crate) fn decompress(
     if status > 0 {
         return (status, 0);
     }
-    // The first pixel and the first tile that are left to CFITSIO.
+    // First pixel and first tile that are left to CFITSIO.
     let (rest, bytes) = (Cell::new((0, 0)), Cell::new(0));
-    // A panic after the header was written cannot be answered by forwarding the call.
+    // After a panic, the call cannot be forwarded, because the header is already written.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         each_chunk(functions, output, image, settings, |(next, read), offset, content| {
             let is_written = functions.write(output, offset, content);
@@ -67,7 +68,7 @@ pub(crate) fn decompress(
     (copy_tiles(functions, (input, output), image, rest.get()), bytes.get())
 }
 
-/// Compares what CFITSIO has written with the pixels that the engine decodes: the bytes read, and the offset of the first
+/// Compares CFITSIO's output with the pixels decoded by the engine; returns the bytes read, and the offset of the first
 /// chunk that differs.
 pub(crate) fn compare(
     functions: &Functions,
@@ -90,9 +91,9 @@ pub(crate) fn compare(
     }
 }
 
-/// Decodes the image chunk by chunk and hands each to `take`: the first pixel and tile after the chunk, the bytes that were
-/// read, the offset in the output, and the bytes that belong there. Stops when `take` returns false; returns whether all
-/// chunks were taken.
+/// Decodes the image chunk by chunk and passes each chunk to `take`: the first pixel and tile after the chunk, the
+/// number of bytes read, the offset in the output, and the bytes of the output. Stops when `take` returns false;
+/// returns whether all chunks were processed.
 fn each_chunk(
     functions: &Functions,
     output: Handle,
@@ -123,7 +124,7 @@ fn each_chunk(
     true
 }
 
-/// Where the pixels of a plain image are, if the current HDU of a file is one of this type and size.
+/// Returns the offset of the pixels, if the current HDU of a file is a plain image of this type and size.
 fn place_of_data(functions: &Functions, file: Handle, image: &PlainImage) -> Option<u64> {
     let pixels = i64::try_from(image.bands.pixels).ok()?;
     if functions.is_compressed(file) != Some(false) {
@@ -144,7 +145,7 @@ fn place_of_data(functions: &Functions, file: Handle, image: &PlainImage) -> Opt
     if is_plain { u64::try_from(facts.start).ok() } else { None }
 }
 
-/// Reads and writes the tiles from a pixel and a tile on by CFITSIO; the status.
+/// Copies the remaining tiles through CFITSIO, starting at a pixel and a tile; returns the status.
 fn copy_tiles(
     functions: &Functions,
     files: (Handle, Handle),

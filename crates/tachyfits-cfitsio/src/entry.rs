@@ -1,8 +1,8 @@
-//! The exported names, and all the unsafe code of this crate: arguments of C and Fortran become requests here, and requests
-//! become calls of CFITSIO's functions.
+//! The exported names, and all unsafe code of the calls: converts arguments of C and Fortran to requests, and requests
+//! to calls of CFITSIO's functions.
 //!
-//! The callers' duties are those that CFITSIO states: files are open, arrays have room for as many elements as a call
-//! says, and one thread uses a file at a time. Those are the reasons of the blocks below.
+//! The safety of the blocks below rests on the duties that CFITSIO imposes on callers: files are open, arrays have room
+//! for the elements of the call, and only one thread uses a file at a time.
 #![expect(
     unsafe_code,
     reason = "the border to CFITSIO: see DESIGN.md, \"Where is unsafe code allowed?\""
@@ -26,17 +26,17 @@ use crate::serve::serve;
 use crate::settings::{Mode, Settings};
 use crate::{checksum, decompress, files, reserve, tiles};
 
-/// Whether a call was served, and otherwise by which function.
+/// Whether a call was served, and otherwise the function to forward it to.
 #[repr(C)]
 struct Decision {
-    /// The function that gets the call; 0 where it was served.
+    /// Address of the function that gets the call; 0 if it was served.
     function: usize,
-    /// The result of a call that was served.
+    /// Result of a served call.
     result: u64,
 }
 
-/// Saves the arguments, asks `decide`, and either jumps to the real function with the same registers and stack, or returns
-/// the result. The row of the table is in EAX.
+/// Saves the arguments, calls `decide`, and either jumps to the real function with the same registers and stack, or
+/// returns the result. EAX contains the row of the table.
 #[unsafe(naked)]
 unsafe extern "C" fn enter() {
     naked_asm!(
@@ -97,15 +97,15 @@ unsafe extern "C" fn enter() {
     )
 }
 
-/// Decides what becomes of a call. `frame` points to the return address, after which the arguments on the stack follow.
+/// Decides whether to serve or forward a call. `frame` points to the return address, which the stack arguments follow.
 extern "C" fn decide(row: u32, registers: *const Registers, frame: *const u64) -> Decision {
     let row = row as usize;
-    // SAFETY: the stub points to the return address of the call.
+    // SAFETY: the stub passes the address of the return address.
     let address = unsafe { frame.read() } as usize;
     let (library, is_own) = library_of(address, ENTRIES.len());
     let forward = Decision { function: library.real(row, ENTRIES[row].name), result: 0 };
     let settings = Settings::get();
-    // Functions of CFITSIO call each other by their names: only calls from outside are served.
+    // Functions of CFITSIO call each other by name: only calls from outside are served.
     if is_own || settings.mode == Mode::Off {
         return forward;
     }
@@ -124,7 +124,7 @@ extern "C" fn decide(row: u32, registers: *const Registers, frame: *const u64) -
     }
 }
 
-/// Serves a call; `None` if it is to be forwarded.
+/// Serves a call; `None` if it must be forwarded.
 fn take(
     library: &'static Library,
     row: usize,
@@ -162,13 +162,13 @@ fn take(
     }
 }
 
-/// Counts a call that is forwarded.
+/// Counts a forwarded call.
 fn forwarded(row: usize, reason: Reason) -> Option<u64> {
     report::count(name(row), Outcome::Forwarded(reason));
     None
 }
 
-/// Notes that a program changes the scaling or the null value of a compressed image.
+/// Records that a program changes the scaling or the null value of a compressed image.
 fn note_change(library: &'static Library, entry: &Entry, arguments: Arguments) {
     let file = arguments.handle();
     let is_compressed = !file.is_null()
@@ -184,7 +184,7 @@ fn note_change(library: &'static Library, entry: &Entry, arguments: Arguments) {
     }
 }
 
-/// Serves `fits_img_decompress`, or compares what CFITSIO writes.
+/// Serves `fits_img_decompress`, or compares CFITSIO's output.
 fn decompress(
     library: &'static Library,
     row: usize,
@@ -193,7 +193,7 @@ fn decompress(
 ) -> Option<u64> {
     let entry = &ENTRIES[row];
     let (input, output) = (arguments.handle(), arguments.second_handle());
-    // -1 asks for a primary array.
+    // -1 requests a primary array.
     let status = arguments.status(entry).filter(|status| matches!(status, 0 | -1));
     let plan = match (status, library.functions()) {
         (None, _) => Err(Reason::Status),
@@ -209,7 +209,7 @@ fn decompress(
             forwarded(row, reason)
         }
         Ok((functions, image, _)) if settings.mode == Mode::Check => {
-            // SAFETY: the same arguments that the caller passed.
+            // SAFETY: the arguments passed by the caller.
             let result = unsafe { arguments.forward(library.real(row, entry.name)) };
             tiles::note_scaling(1.0, 0.0);
             let outcome = match arguments.status(entry) {
@@ -230,14 +230,14 @@ fn decompress(
             let (status, bytes) =
                 decompress::decompress(functions, files, &image, status, settings);
             report::count(name(row), Outcome::Served(bytes));
-            // SAFETY: the caller's place, from which the status was read.
+            // SAFETY: the caller's variable, from which the status was read.
             unsafe { arguments.set_status(entry, status) };
             Some(status as u64)
         }
     }
 }
 
-/// Serves `ffpcks`, or compares what CFITSIO writes.
+/// Serves `ffpcks`, or compares CFITSIO's output.
 fn update_checksums(
     library: &'static Library,
     row: usize,
@@ -256,7 +256,7 @@ fn update_checksums(
         Ok(plan) => plan,
     };
     if settings.mode == Mode::Check {
-        // SAFETY: the same arguments that the caller passed.
+        // SAFETY: the arguments passed by the caller.
         let result = unsafe { arguments.forward(library.real(row, entry.name)) };
         let difference = checksum::compare(functions, file);
         report::count(name(row), difference.map_or(Outcome::Served(bytes), Outcome::Differs));
@@ -264,18 +264,18 @@ fn update_checksums(
     }
     let status = checksum::update(functions, file);
     report::count(name(row), Outcome::Served(bytes));
-    // SAFETY: the caller's place, from which the status was read.
+    // SAFETY: the caller's variable, from which the status was read.
     unsafe { arguments.set_status(entry, status) };
     Some(status as u64)
 }
 
-/// Serves a call in the caller's memory: the status, and the bytes read.
+/// Serves a call in the caller's memory; returns the status, and the number of bytes read.
 fn answer(
     library: &'static Library,
     call: &Call,
     settings: &Settings,
 ) -> Result<(u64, u64), Reason> {
-    // SAFETY: the caller's arrays have as many elements as the call says.
+    // SAFETY: the caller's arrays have the number of elements in the call.
     let (values, flags) = unsafe { call.arrays() };
     let served = serve(library, call.file, &call.request, values, flags, settings)?;
     if served.overflow
@@ -283,14 +283,15 @@ fn answer(
     {
         functions.report_overflow();
     }
-    // SAFETY: the caller's places for the results.
+    // SAFETY: the caller's variables for the results.
     Ok((unsafe { call.finish(served) }, served.bytes))
 }
 
-/// Serves a call in copies of the caller's memory, lets CFITSIO answer it too, and compares.
+/// Serves a call in copies of the caller's memory, forwards it to CFITSIO too, and compares the results.
 fn check(library: &'static Library, row: usize, call: &Call, arguments: Arguments) -> Option<u64> {
     let settings = Settings::get();
-    // SAFETY: the caller's arrays have as many elements as the call says; nothing else uses them before the next block.
+    // SAFETY: the caller's arrays have the number of elements in the call; nothing else uses them before the next
+    // block.
     let (values, flags) = unsafe { call.arrays() };
     let copy = |bytes: &[u8]| memory::copied(bytes, "a copy of the array");
     let copies =
@@ -300,17 +301,17 @@ fn check(library: &'static Library, row: usize, call: &Call, arguments: Argument
     };
     let copies = (&mut values_copy[..], flags_copy.as_deref_mut());
     let served = serve(library, call.file, &call.request, copies.0, copies.1, settings);
-    // SAFETY: the same arguments that the caller passed.
+    // SAFETY: the arguments passed by the caller.
     let result = unsafe { arguments.forward(library.real(row, ENTRIES[row].name)) };
     let outcome = match served {
         Err(reason) => Outcome::Forwarded(reason),
         Ok(served) => {
             // SAFETY: as above, after the call.
             let (values, flags) = unsafe { call.arrays() };
-            // SAFETY: the caller's places for the results.
+            // SAFETY: the caller's variables for the results.
             let (any_null, status) = unsafe { call.results() };
             let expected = served.status();
-            // Fortran's names are subroutines: the register of the result has anything.
+            // Functions for Fortran are subroutines: the result register is undefined.
             let returns = !ENTRIES[row].name.to_bytes().ends_with(b"_");
             let is_same = values == &values_copy[..]
                 && flags.as_deref() == flags_copy.as_deref()
@@ -333,7 +334,7 @@ fn check(library: &'static Library, row: usize, call: &Call, arguments: Argument
     Some(result)
 }
 
-/// The name of the function of a row.
+/// Returns the name of the function in a row.
 fn name(row: usize) -> &'static str {
     ENTRIES[row].name.to_str().unwrap_or_default()
 }

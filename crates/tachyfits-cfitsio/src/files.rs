@@ -1,8 +1,8 @@
-//! The files that programs have open, each read by a descriptor of its own.
+//! Files that programs have open, each read through a separate descriptor.
 //!
-//! CFITSIO's own descriptor is hidden in its structures, so the file is opened again by its name. The name may mean another
-//! file by then: a descriptor is used only if another one of this process has the same file open, and if CFITSIO reads the
-//! same header and the same samples of the data.
+//! CFITSIO's own descriptor is hidden in its structures, so the file is opened again by name. The name may refer to
+//! another file by then: a descriptor is used only if another descriptor of this process has the same file open, and if
+//! CFITSIO reads the same header and the same samples of the data.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,28 +15,28 @@ use crate::report::Reason;
 use crate::shared::lock;
 use crate::tiles::TiledImage;
 
-/// The most files with a descriptor of their own.
+/// Maximum number of files with a separate descriptor.
 const MOST_FILES: usize = 64;
 
-/// Bytes of a block of FITS.
+/// Bytes of a FITS block.
 const BLOCK_BYTES: u64 = 2880;
 
-/// Bytes of each sample that CFITSIO and this library must read alike.
+/// Bytes of each sample that must be equal for CFITSIO and this library.
 const SAMPLE_BYTES: u64 = 64;
 
-/// A file as CFITSIO has it open.
+/// A file that CFITSIO has open.
 #[derive(Clone, Debug)]
 struct OpenFile {
-    /// Its name, as CFITSIO has it.
+    /// Name in CFITSIO.
     name: PathBuf,
     storage: Arc<FileStorage>,
-    /// The compressed image that was read last, with the offset of its header.
+    /// The compressed image read last, with the offset of its header.
     tiled: Option<(u64, Arc<TiledImage>)>,
     /// Device and inode.
     identity: (u64, u64),
-    /// A descriptor of the program that has the file open.
+    /// Descriptor of the program for the same file.
     descriptor: i32,
-    /// When it was used last, in calls.
+    /// Time of last use, in calls.
     used: u64,
 }
 
@@ -48,7 +48,7 @@ struct Files {
 
 static FILES: Mutex<Option<Files>> = Mutex::new(None);
 
-/// The storage of a file that is open in CFITSIO, whose bytes `range` are going to be read.
+/// Returns the storage of a file that is open in CFITSIO, for reading the bytes `range`.
 pub(crate) fn storage(
     library: &Library,
     functions: &Functions,
@@ -94,7 +94,7 @@ pub(crate) fn storage(
     Ok(storage)
 }
 
-/// The compressed image that is the current HDU of a file.
+/// Returns the compressed image in the current HDU of a file.
 pub(crate) fn tiled(
     library: &Library,
     functions: &Functions,
@@ -120,21 +120,22 @@ pub(crate) fn tiled(
     Ok(tiled)
 }
 
-/// Whether a file has the blocks of a range whole, as CFITSIO reads them.
+/// Whether a file has complete blocks for a range, as CFITSIO reads them.
 fn has_blocks(storage: &FileStorage, range: &std::ops::Range<u64>) -> bool {
     range.end.next_multiple_of(BLOCK_BYTES) <= storage.bytes()
 }
 
-/// Closes the descriptor of a file that CFITSIO closes.
+/// Closes our descriptor of a file that CFITSIO closes.
 pub(crate) fn forget(library: &Library, file: Handle) {
-    // A file that is not forgotten is noticed when its handle is used again.
+    // If this fails, reusing the handle detects the closed file.
     if let Some(files) = lock(&FILES).as_mut().and_then(|files| files.as_mut()) {
         files.close(&(library.base(), file));
     }
 }
 
 impl Files {
-    /// Drops a file. If its descriptor is another file now, because the program closed all of them, it is the program's.
+    /// Drops a file. If the program closed all descriptors and reused this one for another file, the descriptor stays
+    /// open.
     fn close(&mut self, key: &(usize, Handle)) {
         let Some(open) = self.open.remove(key) else { return };
         if open.storage.identity() != Some(open.identity) {
@@ -142,14 +143,14 @@ impl Files {
         }
     }
 
-    /// The descriptors of this library.
+    /// Returns the descriptors of this library.
     fn descriptors(&self) -> Vec<i32> {
         self.open.values().map(|open| open.storage.descriptor()).collect()
     }
 }
 
-/// Opens a file by the name that CFITSIO has. A relative one is relative to the folder that the process was in when the file
-/// was opened: the present one, or the first one.
+/// Opens a file by its name in CFITSIO. A relative name is relative to the working directory when the file was opened:
+/// the current one, or the first one.
 fn open_again(name: &Path) -> Option<FileStorage> {
     static FIRST_FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
     let first = FIRST_FOLDER.get_or_init(|| std::env::current_dir().ok());

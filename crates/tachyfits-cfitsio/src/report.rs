@@ -1,4 +1,4 @@
-//! Counts of calls for the file that `TACHYFITS_CFITSIO_REPORT` names, and differences that the mode `check` found.
+//! Counts of calls, for the file named by `TACHYFITS_CFITSIO_REPORT`, and differences found in the mode `check`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,32 +9,32 @@ use crate::request::Request;
 use crate::settings::Settings;
 use crate::shared::lock;
 
-/// Why a call was forwarded.
+/// Reason for forwarding a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reason {
-    /// It reads little.
+    /// The call reads few bytes.
     Small,
-    /// An error happened before it.
+    /// An earlier error is pending.
     Status,
-    /// Its arguments are unusual.
+    /// The arguments are unusual.
     Arguments,
-    /// The type of the array is not served.
+    /// The type of the array is not supported.
     Type,
-    /// This CFITSIO lacks a function, or it failed the test.
+    /// This CFITSIO lacks a function, or failed the test.
     Library,
     /// CFITSIO reports an error about the request.
     Refused,
-    /// The HDU or the column is of another kind.
+    /// The HDU or the column is of an unsupported kind.
     Form,
-    /// The file is not one on disk that is open for reading only.
+    /// The file is not a file on disk, open for reading only.
     File,
-    /// The file on disk is another one now, or too short.
+    /// The file on disk has been replaced, or is too short.
     Changed,
-    /// Values that have no defined conversion.
+    /// Some values have no defined conversion.
     Value,
-    /// A compressed image with changed scaling, or of a form that is not served.
+    /// A compressed image with changed scaling, or of an unsupported form.
     Compressed,
-    /// Another thread holds a lock for long.
+    /// Another thread held a lock for too long.
     Busy,
     /// The process has little memory left.
     Memory,
@@ -66,17 +66,17 @@ impl Reason {
     }
 }
 
-/// How a call was answered.
+/// Outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Served, with the bytes read; in the mode `check`, with the same result as CFITSIO's.
+    /// Served, with the number of bytes read; in the mode `check`, with the same result as CFITSIO's.
     Served(u64),
     Forwarded(Reason),
-    /// The result is another than CFITSIO's.
+    /// The result differs from CFITSIO's.
     Differs(String),
 }
 
-/// The calls of one function.
+/// Calls of one function.
 #[derive(Debug, Default)]
 struct Counts {
     served: u64,
@@ -88,13 +88,13 @@ struct Counts {
 #[derive(Debug, Default)]
 struct Report {
     functions: BTreeMap<&'static str, Counts>,
-    /// The first differences.
+    /// First differences.
     differences: Vec<String>,
 }
 
 static REPORT: Mutex<Option<Report>> = Mutex::new(None);
 
-/// Differences that are described.
+/// Maximum number of described differences.
 const MOST_DIFFERENCES: usize = 100;
 
 /// Counts a call of a function.
@@ -121,7 +121,7 @@ fn write() {
     let Some(report) = lock(&REPORT).and_then(|mut report| report.take()) else { return };
     let program = std::env::args_os().next().unwrap_or_default();
     let heading = format!("{} (process {})", program.to_string_lossy(), std::process::id());
-    // A program whose report cannot be written should not fail for it.
+    // A report that cannot be written must not make the program fail.
     let _ = tachyfits::io::append_text(path, &report.text(&heading));
 }
 
@@ -162,7 +162,7 @@ impl Report {
     }
 }
 
-/// Describes how the results of a call differ: (CFITSIO's, ours) of values, flags, any null and status.
+/// Describes how the results of a call differ: pairs (CFITSIO's, ours) of values, flags, any null and status.
 pub(crate) fn difference(
     request: &Request,
     values: (&[u8], &[u8]),

@@ -3,25 +3,26 @@
 use tachyfits::PixelType;
 use tachyfits::strided::Encoding;
 
-/// CFITSIO's own null values of floats, which marked elements have too.
+/// CFITSIO's own null values of floats, also used for flagged elements.
 pub(crate) const NULL_SINGLE: f32 = -9.11912e-36;
 pub(crate) const NULL_DOUBLE: f64 = -9.119_129_139_149_1e-36;
 
-/// The elements that a call reads.
+/// Position of the elements that a call reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// A run of pixels: group, first pixel (from 1), number of pixels.
     Run { group: i64, first: i64, count: i64 },
     /// A run of pixels that begins at coordinates from 1.
     Pixels { first: Vec<i64>, count: i64 },
-    /// A section: first and last pixel (from 1) and step of each axis, with the axes if the caller states them.
+    /// A section: first and last pixel (from 1) and step of each axis, with the lengths of the axes if the caller
+    /// states them.
     Section { group: i64, first: Vec<i64>, last: Vec<i64>, step: Vec<i64>, axes: Option<Vec<i64>> },
     /// Elements of a column: its number, the first row and the first element (from 1), number of elements.
     Column { column: i32, row: i64, element: i64, count: i64 },
 }
 
 impl Place {
-    /// The number of elements; `None` if the call is not a plain one.
+    /// Returns the number of elements; `None` if the call is unusual.
     pub(crate) fn count(&self) -> Option<usize> {
         let count = match self {
             Place::Run { count, .. }
@@ -42,14 +43,14 @@ impl Place {
     }
 }
 
-/// How a call wants undefined elements.
+/// Requested treatment of undefined elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NullWish {
-    /// Not looked for: the null value is absent or 0.
+    /// Not checked: the null value is missing or 0.
     Ignore,
-    /// Replaced by this value, as bits of the element type in the lowest bytes.
+    /// Replaced by this value, given as the bits of an element in the lowest bytes.
     Value(u64),
-    /// Marked in an array of bytes.
+    /// Flagged in an array of bytes.
     Flags,
 }
 
@@ -59,28 +60,28 @@ pub(crate) struct Request {
     pub(crate) place: Place,
     /// Type of the caller's array.
     pub(crate) kind: PixelType,
-    /// The array is of `long`, which CFITSIO treats as another type than LONGLONG.
+    /// Whether the array has type `long`, which CFITSIO distinguishes from LONGLONG.
     pub(crate) is_long: bool,
     pub(crate) nulls: NullWish,
-    /// The run of pixels is a plane or a cube of the sizes that the caller states.
+    /// Whether the run of pixels is a plane or a cube whose size the caller states.
     pub(crate) is_block: bool,
 }
 
-/// The status of a read during which numbers did not fit the type of the array.
+/// Status of a read in which numbers did not fit the type of the array.
 const NUMBER_OVERFLOW: i32 = 412;
 
-/// Result of a read, beside the values.
+/// Result of a read, besides the values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) any_null: bool,
-    /// A value did not fit the type of the array.
+    /// Whether a value did not fit the type of the array.
     pub(crate) overflow: bool,
     /// Bytes read from the file.
     pub(crate) bytes: u64,
 }
 
 impl Found {
-    /// The status of the call.
+    /// Returns the status of the call.
     pub(crate) fn status(self) -> i32 {
         if self.overflow { NUMBER_OVERFLOW } else { 0 }
     }

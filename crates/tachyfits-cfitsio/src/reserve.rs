@@ -1,7 +1,7 @@
-//! The allocator of the library: where the system has no memory, small blocks come from a reserve.
+//! The allocator of the library: if the system has no memory, small blocks come from a reserve.
 //!
-//! Rust ends the process where a small vector finds no memory; CFITSIO goes on or returns an error. So the library forwards
-//! calls while memory is short, and the reserve serves the call that found it short.
+//! Rust ends the process if a small vector cannot be allocated; CFITSIO continues or returns an error. So the library
+//! forwards calls while memory is short, and the reserve serves the call that detected the shortage.
 #![expect(unsafe_code, reason = "an allocator: see DESIGN.md, \"Where is unsafe code allowed?\"")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -9,20 +9,21 @@ use std::cell::UnsafeCell;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of the reserve: a few of the largest vectors that cannot fail. They take no memory until they are used.
+/// Bytes of the reserve: a few of the largest vectors whose allocation must not fail. They take no memory until they
+/// are used.
 const RESERVE_BYTES: usize = 4 << 20;
 
-/// Larger blocks are those that may fail.
+/// Size above which an allocation may fail.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Memory is not short if the system has this much.
+/// Memory is not short if the system can allocate this many bytes.
 const PROBE_BYTES: usize = 256 << 10;
 
 #[global_allocator]
 static ALLOCATOR: Reserve =
     Reserve { bytes: Block(UnsafeCell::new([0; RESERVE_BYTES])), state: AtomicU64::new(0) };
 
-/// Whether memory is short: the reserve is in use, and the system has little.
+/// Whether memory is short: the reserve is in use, and a test allocation fails.
 pub(crate) fn is_memory_short() -> bool {
     if ALLOCATOR.state.load(Ordering::Relaxed) == 0 {
         return false;
@@ -37,17 +38,17 @@ pub(crate) fn is_memory_short() -> bool {
     block.is_null()
 }
 
-/// A block of memory with the alignment of every usual type.
+/// Memory with the alignment of all usual types.
 #[repr(align(64))]
 struct Block(UnsafeCell<[u8; RESERVE_BYTES]>);
 
-// SAFETY: parts are handed out once each, by an atomic operation.
+// SAFETY: an atomic operation hands out each part once.
 unsafe impl Sync for Block {}
 
-/// Blocks follow each other; the memory is free again when the last of them is.
+/// Reserve of consecutive blocks; the memory becomes free when all blocks are.
 struct Reserve {
     bytes: Block,
-    /// Blocks in use in the upper half, bytes that were handed out in the lower one.
+    /// Number of blocks in use in the upper half, bytes handed out in the lower half.
     state: AtomicU64,
 }
 
@@ -56,7 +57,7 @@ impl Reserve {
         self.bytes.0.get().cast()
     }
 
-    /// Returns a block, or NULL without a free one.
+    /// Returns a block, or NULL if the reserve is exhausted.
     fn take(&self, layout: Layout) -> *mut u8 {
         if layout.size() > MOST_BYTES || layout.align() > align_of::<Block>() {
             return null_mut();
@@ -76,10 +77,10 @@ impl Reserve {
         (self.start().addr()..self.start().addr() + RESERVE_BYTES).contains(&block.addr())
     }
 
-    /// Takes a block back.
+    /// Returns a block to the reserve.
     fn give(&self, block: *mut u8, bytes: usize) {
         let begin = (block.addr() - self.start().addr()) as u64;
-        // The state is never without an answer.
+        // The closure always returns a state, so the update succeeds.
         let _ = self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, |state| {
             let (blocks, used) = ((state >> 32) - 1, state & u64::from(u32::MAX));
             let is_last = begin + bytes as u64 == used;
@@ -89,7 +90,7 @@ impl Reserve {
     }
 }
 
-// SAFETY: blocks are the system's, or parts of the reserve that no other block has.
+// SAFETY: blocks come from the system, or are parts of the reserve that no other block overlaps.
 unsafe impl GlobalAlloc for Reserve {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's layout.
@@ -115,7 +116,7 @@ unsafe impl GlobalAlloc for Reserve {
         if self.has(block) {
             self.give(block, layout.size());
         } else {
-            // SAFETY: a block of the system, as the caller's layout says.
+            // SAFETY: a block of the system, with the caller's layout.
             unsafe { System.dealloc(block, layout) };
         }
     }
@@ -132,7 +133,7 @@ unsafe impl GlobalAlloc for Reserve {
         // SAFETY: the size is not 0.
         let longer = unsafe { self.alloc(new) };
         if !longer.is_null() {
-            // SAFETY: both blocks have this many bytes, and the new one is another.
+            // SAFETY: both blocks have at least this many bytes, and do not overlap.
             unsafe { longer.copy_from_nonoverlapping(block, layout.size().min(size)) };
             // SAFETY: the caller's block.
             unsafe { self.dealloc(block, layout) };
@@ -156,7 +157,7 @@ mod tests {
         let layout = |bytes| Layout::from_size_align(bytes, 8).unwrap();
         let (first, second) = (RESERVE.take(layout(3)), RESERVE.take(layout(8)));
         assert!(RESERVE.has(first) && second.addr() - first.addr() == 8);
-        // The last one is free again at once, all when none is used.
+        // The last block is free again at once; the whole reserve when no block is in use.
         RESERVE.give(second, 8);
         assert_eq!(RESERVE.take(layout(100)), second);
         assert!(RESERVE.take(layout(MOST_BYTES + 1)).is_null());

@@ -14,18 +14,18 @@ use crate::request::{Found, NULL_DOUBLE, NULL_SINGLE, NullWish, Place, Request, 
 use crate::settings::Settings;
 use crate::shared::executor;
 
-/// CFITSIO's null value of integers that have none.
+/// CFITSIO's null value for integers without one.
 const NO_NULL: i64 = 1_234_554_321;
 
-/// Arrays of fewer bytes are filled by the calling thread: about two milliseconds.
+/// Size below which the calling thread fills the array alone: about two milliseconds.
 const ONE_THREAD_BYTES: usize = 4 << 20;
 
-/// Kinds of HDUs, as CFITSIO numbers them.
+/// HDU types, as numbered by CFITSIO.
 const IMAGE: i32 = 0;
 const BINARY_TABLE: i32 = 2;
 
-/// Serves a request; an error if CFITSIO has to. The array may have been written to then, except its null elements that keep
-/// what they have.
+/// Serves a request; returns an error if CFITSIO must do it. The array may have been changed in this case, except for
+/// null elements that keep their content.
 pub(crate) fn serve(
     library: &Library,
     file: Handle,
@@ -43,7 +43,7 @@ pub(crate) fn serve(
     }
     let elements = Elements::find(functions, file, request)?;
     if request.kind == PixelType::U64 && elements.encoding != Encoding::plain(PixelType::U64) {
-        // CFITSIO clips negative numbers or not, depending on null values and the stored type.
+        // Whether CFITSIO clips negative numbers depends on null values and the stored type.
         return Err(Reason::Value);
     }
     if request.kind == PixelType::I8
@@ -55,7 +55,7 @@ pub(crate) fn serve(
     }
     let is_section = matches!(request.place, Place::Section { .. });
     if is_section && !fits(&elements.encoding, request.kind) {
-        // CFITSIO ends at the first row with a number that does not fit.
+        // CFITSIO stops at the first row with a number that does not fit.
         return Err(Reason::Value);
     }
     let count = (values.len() / request.kind.bytes()) as u64;
@@ -73,7 +73,7 @@ struct Elements {
 }
 
 impl Elements {
-    /// Asks CFITSIO where the elements are and what they mean.
+    /// Queries the position and encoding of the elements from CFITSIO.
     fn find(functions: &Functions, file: Handle, request: &Request) -> Result<Elements, Reason> {
         let column = |column, row, element, count| {
             functions.column(file, column, row, element, count).ok_or(Reason::Refused)
@@ -111,7 +111,7 @@ impl Elements {
         }
     }
 
-    /// Elements of rows, from the first on.
+    /// Returns the elements of consecutive rows, starting with the first.
     fn run(facts: &ColumnFacts, hdu_type: i32, count: i64) -> Result<Elements, Reason> {
         let (encoding, offset) = facts.encoding(hdu_type)?;
         let number = |value: i64| u64::try_from(value).map_err(|_| Reason::Form);
@@ -128,7 +128,7 @@ impl Elements {
         Ok(Elements { array, encoding, first })
     }
 
-    /// Pixels of a section, whose first and last ones are within the axes.
+    /// Returns the pixels of a section, whose ends are within the axes.
     fn section(
         facts: &ColumnFacts,
         axes: &[i64],
@@ -187,7 +187,7 @@ impl Elements {
         Ok(Found { any_null, overflow, bytes: report.bytes })
     }
 
-    /// The bits that marked null elements get; `None` if they keep what the array has.
+    /// Returns the bits for flagged null elements; `None` if they keep the content of the array.
     fn marked(&self, request: &Request) -> Option<u64> {
         let (stored, kind) = (self.encoding.pixel, request.kind);
         match (stored, kind) {
@@ -202,7 +202,7 @@ impl Elements {
 }
 
 impl ColumnFacts {
-    /// The encoding of an element, and the offset of the first row.
+    /// Returns the encoding of an element, and the offset of the first row.
     fn encoding(&self, hdu_type: i32) -> Result<(Encoding, u64), Reason> {
         let stored = match self.code {
             11 => PixelType::U8,
@@ -213,14 +213,14 @@ impl ColumnFacts {
             82 => PixelType::F64,
             _ => return Err(Reason::Form),
         };
-        // The rows of a column of single numbers are one row of numbers that are apart, to CFITSIO.
+        // CFITSIO treats a column of single numbers as one row of numbers with a stride.
         let size = stored.bytes() as i64;
         if self.hdu_type != hdu_type || self.step < size || (hdu_type == IMAGE && self.step > size)
         {
             return Err(Reason::Form);
         }
         let (scale, zero) = (self.scale, self.zero);
-        // A zero of -0.0, or a scale that is not finite, gives bits that depend on the order of operations.
+        // With a zero of -0.0, or a scale that is not finite, the bits depend on the order of operations.
         let is_plain =
             scale.is_finite() && zero.is_finite() && zero.to_bits() != (-0.0f64).to_bits();
         if !is_plain {
@@ -239,7 +239,7 @@ impl ColumnFacts {
             _ if self.null == NO_NULL => None,
             PixelType::U8 => u8::try_from(self.null).ok().map(i64::from),
             PixelType::I16 => i16::try_from(self.null).ok().map(i64::from),
-            // CFITSIO compares the lower half.
+            // CFITSIO compares only the lower half.
             PixelType::I32 => Some((self.null as i32).into()),
             PixelType::I64 => Some(self.null),
             _ => None,
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(scaled, Ok(Encoding { scaling: Some((2.0, 0.0)), ..plain }));
         let wide = of(ColumnFacts { code: 41, step: 4, null: (1 << 32) + 7, ..facts() });
         assert_eq!(wide, Ok(Encoding { blank: Some(7), ..Encoding::plain(PixelType::I32) }));
-        // An ASCII table, text, another distance, and a scale of NaN.
+        // An ASCII table, text, another stride, and a scale of NaN.
         let refused = [
             (ColumnFacts { hdu_type: 1, ..facts() }, Reason::Form),
             (ColumnFacts { code: 16, ..facts() }, Reason::Form),

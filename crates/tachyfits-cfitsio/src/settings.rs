@@ -1,44 +1,45 @@
-//! The environment variables of the library, read once.
+//! Environment variables of the library, read once.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// How the library answers a call that it can serve.
+/// Treatment of calls that can be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Serves it.
+    /// Serves the call.
     On,
     /// Forwards every call.
     Off,
-    /// Serves it and calls CFITSIO, and compares both.
+    /// Serves the call, forwards it to CFITSIO too, and compares the results.
     Check,
 }
 
-/// Reads of fewer bytes are forwarded: less would not gain anything.
+/// Size below which reads are forwarded, because serving them gains nothing.
 const LEAST: usize = 256 << 10;
 
-/// Threads that share the cores of a foreign program.
+/// Maximum number of threads, because they share the cores with another program.
 const MOST_THREADS: usize = 4;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) mode: Mode,
-    /// Bytes of the caller's array from which on a read is served.
+    /// Minimum size of the caller's array, in bytes, for serving a read.
     pub(crate) least: usize,
-    /// The file that gets the report.
+    /// File for the report.
     pub(crate) report: Option<PathBuf>,
     pub(crate) threads: usize,
 }
 
 impl Settings {
-    /// The settings of this process.
+    /// Returns the settings of this process.
     pub(crate) fn get() -> &'static Settings {
         static SETTINGS: OnceLock<Settings> = OnceLock::new();
         SETTINGS.get_or_init(|| Settings::new(|name| std::env::var_os(name)))
     }
 
-    /// Interprets variables; one that makes no sense counts as not set, because a foreign program has no place for an error.
+    /// Interprets environment variables. Invalid ones count as unset, because a foreign program has no way to report an
+    /// error.
     pub(crate) fn new(variable: impl Fn(&str) -> Option<OsString>) -> Settings {
         let text = |name: &str| {
             variable(name).map(|text| text.to_string_lossy().trim().to_ascii_lowercase())
@@ -85,7 +86,7 @@ mod tests {
         assert_eq!((other.mode, other.least, other.threads), (Mode::Check, 0, 7));
         assert_eq!(other.report.unwrap().to_str(), Some("calls.txt"));
         assert_eq!(settings(&[("TACHYFITS_CFITSIO", "off")]).mode, Mode::Off);
-        // Nonsense is the default.
+        // Invalid values mean the default.
         let odd = settings(&[("TACHYFITS_CFITSIO_LEAST", "-1"), ("TACHYFITS_THREADS", "0")]);
         assert_eq!(odd.least, LEAST);
         assert!(odd.threads > 0);

@@ -1,17 +1,17 @@
-//! State that threads of a foreign program share. The program may fork while another thread holds a lock, which is then never
-//! released in the child, so that no lock is waited for without end.
+//! State shared by the threads of a foreign program. The program may fork while another thread holds a lock, which is
+//! then never released in the child, so no code waits for a lock without limit.
 
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use tachyfits::Executor;
 
-/// Attempts to lock, first without a pause: about 20 milliseconds.
+/// Attempts to lock, the first ones without a pause: about 20 milliseconds.
 const ATTEMPTS: u32 = 250;
 const ATTEMPTS_AT_ONCE: u32 = 50;
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// Locks, unless another thread holds the lock for long.
+/// Locks a mutex, unless another thread holds it for too long.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     for attempt in 0..ATTEMPTS {
         match mutex.try_lock() {
@@ -24,7 +24,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     None
 }
 
-/// The executor of this process: a child that was forked needs another one, because threads of its parent may have had
+/// Returns the executor of this process. A forked child needs a new one, because threads of its parent may have had
 /// permits.
 pub(crate) fn executor(threads: usize) -> Option<Executor> {
     static EXECUTOR: Mutex<Option<(u32, Executor)>> = Mutex::new(None);
@@ -36,7 +36,7 @@ pub(crate) fn executor(threads: usize) -> Option<Executor> {
         return Some(executor.clone());
     }
     let executor = Executor::new(threads.max(1));
-    // The parent's may have a lock that is never released.
+    // The parent's executor may have a lock that is never released.
     std::mem::forget(current.replace((process, executor.clone())));
     Some(executor)
 }

@@ -1,5 +1,5 @@
-//! Images that are stored as compressed tiles: read by the engine, with the rules of CFITSIO, which are not those of plain
-//! images.
+//! Images stored in compressed tiles: read by the engine, by CFITSIO's rules for them, which differ from those for
+//! plain images.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -15,23 +15,24 @@ use crate::request::{Found, NULL_DOUBLE, NULL_SINGLE, NullWish, Place, Request, 
 use crate::settings::Settings;
 use crate::shared::executor;
 
-/// Arrays of fewer bytes are filled by the calling thread: decoding takes several times as long as copying.
+/// Size below which the calling thread fills the array alone: decoding takes several times as long as copying.
 const ONE_THREAD_BYTES: usize = 1 << 20;
 
-/// The most axes of a run of pixels, and of a section, that CFITSIO reads.
+/// Maximum number of axes of a run of pixels, and of a section, that CFITSIO reads.
 const RUN_AXES: usize = 3;
 const SECTION_AXES: usize = 6;
 
-/// The compressions that CFITSIO reads.
+/// Compression types that CFITSIO reads.
 const CODECS: [&str; 5] = ["RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1"];
 
-/// The most axes of an image that CFITSIO decompresses.
+/// Maximum number of axes of an image that CFITSIO decompresses.
 const MOST_AXES: usize = 6;
 
-/// Pixels of a row that CFITSIO reads too, to learn which scaling it uses.
+/// Pixels of a row that are compared with CFITSIO's, to determine the scaling that it uses.
 const SAMPLE_PIXELS: usize = 4096;
 
-/// Changes that programs made to compressed images. CFITSIO does not say to which image, nor whether they still hold.
+/// Changes that programs made to compressed images. CFITSIO does not report to which image, or whether they still
+/// apply.
 static CHANGES: AtomicU8 = AtomicU8::new(NOTHING);
 const NOTHING: u8 = 0;
 /// Some image is read without scaling.
@@ -39,13 +40,13 @@ const UNSCALED: u8 = 1;
 /// Some image has another scaling or null value.
 const OTHER: u8 = 2;
 
-/// Notes that a program sets the scaling of a compressed image.
+/// Records that a program sets the scaling of a compressed image.
 pub(crate) fn note_scaling(scale: f64, zero: f64) {
     let change = if (scale, zero) == (1.0, 0.0) { UNSCALED } else { OTHER };
     CHANGES.fetch_max(change, Ordering::Relaxed);
 }
 
-/// Notes that a program sets the null value of a compressed image.
+/// Records that a program sets the null value of a compressed image.
 pub(crate) fn note_null_value() {
     CHANGES.fetch_max(OTHER, Ordering::Relaxed);
 }
@@ -54,31 +55,31 @@ pub(crate) fn note_null_value() {
 #[derive(Debug)]
 pub(crate) struct TiledImage {
     image: Image,
-    /// The same without BSCALE and BZERO.
+    /// The same image without BSCALE and BZERO.
     unscaled: Image,
     grid: TileGrid,
-    /// There is a value that means undefined, in the header or for each tile.
+    /// Whether a value means undefined, according to the header or for each tile.
     has_blank: bool,
-    /// Floats were quantised; otherwise the tiles have their bits.
+    /// Whether floats were quantised; otherwise the tiles contain their bits.
     is_quantised: bool,
-    /// Some tiles may have their bits although others are quantised.
+    /// Whether some tiles may contain the bits of floats although others are quantised.
     has_plain_tiles: bool,
 }
 
 impl TiledImage {
-    /// The image of the HDU whose header begins at `offset`.
+    /// Opens the image of the HDU whose header begins at `offset`.
     pub(crate) fn open(storage: Arc<FileStorage>, offset: u64) -> Result<TiledImage, Reason> {
         let opened = Image::at(storage, 1, offset).map_err(|_| Reason::Compressed)?;
         let ImageAt { image, table: Some(table), .. } = opened else {
             return Err(Reason::Compressed);
         };
-        // CFITSIO refuses others, which the engine reads.
+        // CFITSIO rejects others, which the engine reads.
         let codec = table.header.get_text("ZCMPTYPE").ok().flatten().unwrap_or_default();
         if !CODECS.contains(&codec) {
             return Err(Reason::Compressed);
         }
         let layout = table.tiled_image().map_err(|_| Reason::Compressed)?;
-        // Such tiles are read as columns, with other rules.
+        // CFITSIO reads these tiles as columns, with other rules.
         if layout.columns.plain.is_some() || layout.columns.mask.is_some() {
             return Err(Reason::Compressed);
         }
@@ -95,7 +96,7 @@ impl TiledImage {
         })
     }
 
-    /// The image with the scaling that CFITSIO uses now.
+    /// Returns the image with the scaling that CFITSIO uses now.
     fn in_force(&self, functions: &Functions, file: Handle) -> Result<&Image, Reason> {
         let is_scaled = self.image.stored_encoding() != self.unscaled.stored_encoding();
         match (CHANGES.load(Ordering::Relaxed), is_scaled) {
@@ -103,7 +104,7 @@ impl TiledImage {
             (UNSCALED, true) => {}
             _ => return Err(Reason::Compressed),
         }
-        // CFITSIO keeps tiles that are not rows, and reads them otherwise the next time.
+        // CFITSIO caches tiles that are not rows, and reads them differently the next time.
         let (axes, shape) = (self.grid.axes(), self.grid.tile_shape());
         let is_row = shape[0] >= axes[0] && shape[1..].iter().all(|&size| size == 1);
         if !is_row || self.image.stored_encoding().pixel.is_float() {
@@ -130,7 +131,7 @@ impl TiledImage {
         }
     }
 
-    /// Serves a request; an error if CFITSIO has to.
+    /// Serves a request; returns an error if CFITSIO must do it.
     pub(crate) fn serve(
         &self,
         functions: &Functions,
@@ -159,7 +160,7 @@ impl TiledImage {
             }
             Place::Pixels { first, count } if axes.len() <= RUN_AXES => {
                 if let [width, height, _] = axes {
-                    // CFITSIO takes rows of several planes as a box.
+                    // CFITSIO reads rows of several planes as a box.
                     let plane = width.saturating_mul(*height);
                     let is_whole = first[..2] == [1, 1] && (*count as u64).is_multiple_of(plane);
                     let row = (first[1] as u64 - 1).saturating_mul(*width) + first[0] as u64 - 1;
@@ -203,7 +204,7 @@ impl TiledImage {
         Ok(Found { any_null: counts.nulls > 0, overflow: false, bytes: report.bytes })
     }
 
-    /// Which pixels are null, and whether a null one can be given as CFITSIO gives it.
+    /// Returns the rule for null pixels, and whether a null pixel can be returned as CFITSIO does.
     fn rule(&self, image: &Image, request: &Request) -> Result<(NullRule, bool), Reason> {
         if request.is_block {
             return Err(Reason::Compressed);
@@ -213,7 +214,7 @@ impl TiledImage {
         let is_part =
             request.place.count() != usize::try_from(image.axes().iter().product::<u64>()).ok();
         if is_part && self.has_blank && request.nulls != NullWish::Ignore {
-            // CFITSIO reports null pixels of a tile wherever they are in it.
+            // CFITSIO reports null pixels of a tile even outside of the requested part.
             return Err(Reason::Compressed);
         }
         let is_long_long = kind.bytes() == 8 && !kind.is_float() && !request.is_long;
@@ -224,7 +225,7 @@ impl TiledImage {
         if !encoding.pixel.is_float() {
             return match (has_wish && self.has_blank, encoding.blank) {
                 (false, _) => Ok((NullRule::Nothing, false)),
-                // Null pixels that are marked have what memory had.
+                // Flagged null pixels have undefined content in CFITSIO.
                 (true, Some(_)) => Ok((NullRule::Nan, request.nulls != NullWish::Flags)),
                 (true, None) => Err(Reason::Compressed),
             };
@@ -234,7 +235,7 @@ impl TiledImage {
         }
         if !self.is_quantised {
             return match (has_wish && self.has_blank, self.has_plain_tiles) {
-                // Without a value that means undefined CFITSIO looks for no null pixels, except in such tiles.
+                // Without a value that means undefined, CFITSIO checks for null pixels only in these tiles.
                 (_, true) => Err(Reason::Compressed),
                 (false, false) => Ok((NullRule::Nothing, false)),
                 (true, false) if request.nulls == NullWish::Flags => Err(Reason::Compressed),
@@ -242,17 +243,17 @@ impl TiledImage {
             };
         }
         if kind.bytes() > encoding.pixel_bytes() {
-            // CFITSIO computes doubles, without rounding them to floats first.
+            // CFITSIO computes doubles without rounding them to floats first.
             return Err(Reason::Type);
         }
         Ok(match request.nulls {
-            // The quantised number that means undefined is a number as any other then.
+            // The quantised number that means undefined is then an ordinary number.
             NullWish::Ignore => (NullRule::Nan, false),
             NullWish::Flags => (NullRule::NotFinite, false),
             NullWish::Value(_) => (NullRule::NotFinite, self.has_blank),
         })
     }
-    /// How it is written as a plain image; an error if CFITSIO has to.
+    /// Returns the image for writing as a plain one; an error if CFITSIO must do it.
     pub(crate) fn plain(self: &Arc<Self>) -> Result<PlainImage, Reason> {
         let pixel = self.unscaled.stored_type();
         let pixels: u64 = self.grid.axes().iter().product();
@@ -265,7 +266,7 @@ impl TiledImage {
             PixelType::F32 => NULL_SINGLE.to_bits().into(),
             PixelType::F64 => NULL_DOUBLE.to_bits(),
             PixelType::U8 | PixelType::I16 | PixelType::I32 => 0,
-            // CFITSIO decompresses no others.
+            // CFITSIO does not decompress other types.
             _ => return Err(Reason::Type),
         };
         let nulls = if pixel.is_float() { NullWish::Value(null) } else { NullWish::Ignore };
@@ -274,7 +275,7 @@ impl TiledImage {
         let (rule, may_be_null) = self.rule(&self.unscaled, &request)?;
         let bands = Bands::new(&self.grid);
         if pixel.is_float() && bands.tiles > 1 {
-            // CFITSIO writes tiles with null pixels one after the other, wherever they belong.
+            // CFITSIO writes tiles with null pixels consecutively, not at their positions.
             return Err(Reason::Compressed);
         }
         let has_nulls = rule == NullRule::NotFinite;
@@ -282,14 +283,14 @@ impl TiledImage {
     }
 }
 
-/// A compressed image as a plain one: its numbers as they are stored.
+/// Compressed image to be written as a plain one, with its stored numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct PlainImage {
     tiled: Arc<TiledImage>,
     pub(crate) pixel: PixelType,
-    /// The bits of CFITSIO's null value, which no pixel should have.
+    /// Bits of CFITSIO's null value, which no pixel should have.
     pub(crate) null: u64,
-    /// Floats that are not finite are null.
+    /// Whether floats that are not finite are null.
     has_nulls: bool,
     may_be_null: bool,
     pub(crate) bands: Bands,
@@ -300,7 +301,8 @@ impl PlainImage {
         &self.tiled.grid
     }
 
-    /// Reads pixels from number `first` on, big-endian, null ones as NaN; an error if CFITSIO may give others.
+    /// Reads pixels from number `first` on, big-endian, null ones as NaN; returns an error if CFITSIO may return
+    /// others.
     pub(crate) fn read(
         &self,
         first: u64,
@@ -320,7 +322,7 @@ impl PlainImage {
         Ok(report.bytes)
     }
 
-    /// Whether a pixel is CFITSIO's null value, which becomes NaN beside null pixels.
+    /// Whether a pixel equals CFITSIO's null value, which becomes NaN if null pixels are present.
     fn has_null_value(&self, bytes: &[u8]) -> bool {
         match self.pixel {
             PixelType::F32 => bytes.as_chunks().0.contains(&(self.null as u32).to_be_bytes()),
@@ -329,16 +331,16 @@ impl PlainImage {
     }
 }
 
-/// The bands of an image: consecutive pixels that whole tiles have.
+/// Bands of an image: consecutive pixels that consist of whole tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bands {
-    /// Pixels of a line: a pixel, a row, or a plane, of which a band has several.
+    /// Pixels of a line: a pixel, a row, or a plane. A band has several lines.
     line: u64,
-    /// Lines of the image before tiles begin again.
+    /// Lines of the image before the tiles start again.
     length: u64,
-    /// Lines of a band, except the last one of `length`.
+    /// Lines of a band, except for the last band of `length`.
     size: u64,
-    /// Tiles of a band.
+    /// Tiles per band.
     pub(crate) tiles: u64,
     /// Pixels of the image.
     pub(crate) pixels: u64,
@@ -360,7 +362,7 @@ impl Bands {
         }
     }
 
-    /// The first pixel after a band that begins with a pixel.
+    /// Returns the first pixel after a band that begins at a pixel.
     pub(crate) fn next(&self, pixel: u64) -> u64 {
         let line = pixel / self.line;
         let left = self.length - line % self.length;

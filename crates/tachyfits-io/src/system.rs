@@ -70,12 +70,12 @@ pub(crate) fn reports_errors_late(_file: &File) -> bool {
 pub(crate) const NO_FOLLOW: i32 =
     rustix::fs::OFlags::NOFOLLOW.union(rustix::fs::OFlags::NONBLOCK).bits() as i32;
 
-/// Whose rights this process has.
+/// Returns the user whose rights this process has.
 pub(crate) fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// How long two changes of a file may have the same time.
+/// Returns the time within which two changes of a file may get the same timestamp.
 pub(crate) fn clock_resolution() -> Duration {
     #[cfg(target_os = "linux")]
     {
@@ -86,27 +86,27 @@ pub(crate) fn clock_resolution() -> Duration {
     Duration::from_millis(10)
 }
 
-/// A new file in `directory` that has no name yet, if the file system has such files and [`link`] can name them.
+/// Creates a file without a name in `directory`, if the file system supports that and [`link`] can name it.
 #[cfg(target_os = "linux")]
 pub(crate) fn unnamed_file(directory: &Path, mode: u32) -> Option<File> {
     use rustix::fs::{Mode, OFlags, open};
     use std::os::unix::fs::PermissionsExt;
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let file = File::from(open(directory, flags, Mode::from_raw_mode(mode)).ok()?);
-    // Before Linux 6.0 some file systems did not take the umask off; a file with a name has the right mode.
+    // Before Linux 6.0 some file systems ignored the umask here; a file created with a name gets the right mode.
     let is_masked = file.metadata().ok()?.permissions().mode() & 0o777 != mode;
     ((is_masked || mode & 0o077 == 0) && descriptor_path(&file).exists()).then_some(file)
 }
 
-/// Gives a file of [`unnamed_file`] a name that is not taken yet.
+/// Gives a file of [`unnamed_file`] a name that does not exist yet.
 #[cfg(target_os = "linux")]
 pub(crate) fn link(file: &File, path: &Path) -> std::io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};
-    // AT_EMPTY_PATH, which would do without /proc, asks for a privilege: open(2), section on O_TMPFILE.
+    // AT_EMPTY_PATH, which does not need /proc, requires a privilege: open(2), section on O_TMPFILE.
     Ok(linkat(CWD, descriptor_path(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// A path that leads to an open file.
+/// Returns a path that leads to an open file.
 #[cfg(target_os = "linux")]
 pub(crate) fn descriptor_path(file: &File) -> std::path::PathBuf {
     use std::os::fd::AsRawFd;
@@ -119,11 +119,11 @@ pub(crate) fn descriptor_path(file: &File) -> std::path::PathBuf {
     format!("/dev/fd/{}", file.as_raw_fd()).into()
 }
 
-/// The extended attribute by which a file says where the journal of a change that is not finished is.
+/// Extended attribute of a file that contains the path of its journal while a change is unfinished.
 #[cfg(target_os = "linux")]
 const MARK: &str = "user.tachyfits.undo";
 
-/// Marks a file as changed in part; file systems without extended attributes do without.
+/// Marks a file as partially changed; does nothing on file systems without extended attributes.
 #[cfg(target_os = "linux")]
 pub(crate) fn set_mark(file: &File, journal: &Path) {
     use std::os::unix::ffi::OsStrExt;
@@ -131,7 +131,7 @@ pub(crate) fn set_mark(file: &File, journal: &Path) {
     let _ = rustix::fs::fsetxattr(file, MARK, journal, rustix::fs::XattrFlags::empty());
 }
 
-/// Where the journal of a file is that is marked as changed in part.
+/// Returns the journal of a file that is marked as partially changed.
 #[cfg(target_os = "linux")]
 pub(crate) fn mark(file: &File) -> Option<std::path::PathBuf> {
     use std::os::unix::ffi::OsStringExt;
@@ -158,15 +158,14 @@ pub(crate) fn mark(_file: &File) -> Option<std::path::PathBuf> {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn unmark(_file: &File) {}
 
-/// The access control list of a file, as an extended attribute.
+/// Name of the extended attribute for a file's access control list.
 #[cfg(target_os = "linux")]
 const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 
-/// Gives an open file the owner, rights and access control list of the file of a path, and with `all` the other extended
-/// attributes. Without `all` the owner is kept where this user may give files away, which root alone may on Linux.
+/// Copies owner, mode and access control list of the file at a path to an open file, and with `all` the other extended
+/// attributes. Without `all`, the owner is copied only if this user may change owners, which on Linux only root may.
 ///
-/// # Errors
-/// If something of it cannot be kept, of what the system itself manages (`security.*`) nothing.
+/// # Errors If an attribute cannot be copied, except those managed by the system (`security.*`).
 pub(crate) fn keep_attributes(from: &Path, to: &File, all: bool) -> io::Result<()> {
     let (old, new) = (std::fs::metadata(from)?, to.metadata()?);
     let owner = (old.uid() != new.uid()).then_some(old.uid());
@@ -183,7 +182,7 @@ pub(crate) fn keep_attributes(from: &Path, to: &File, all: bool) -> io::Result<(
         Err(error) if all => return Err(error),
         _ => {}
     }
-    // At the end: another owner or list changes the rights.
+    // Last, because a change of owner or access list changes the mode.
     to.set_permissions(old.permissions())
 }
 
@@ -236,12 +235,12 @@ pub(crate) fn link(_file: &File, _path: &Path) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 
-/// The most bytes that one system call writes. The kernel makes the larger pages of its cache the more is written at a
-/// time, and fills those of a mebibyte more slowly: writing 4 GB took 1.2 to 1.6 times as long with calls of 1 MiB
-/// (Linux 6.18, ext4), and no less with calls of 128 or 512 KiB.
+/// Maximum bytes per system call. The kernel uses larger pages of its cache for larger writes, and fills pages of 1 MiB
+/// more slowly: writing 4 GB took 1.2 to 1.6 times as long with calls of 1 MiB (Linux 6.18, ext4), and no less time
+/// with calls of 128 or 512 KiB.
 const WRITE_BYTES: usize = 256 << 10;
 
-/// Writes bytes at an offset. Calls end at multiples of what one writes, so that the pages between are the largest.
+/// Writes bytes at an offset. Calls end at multiples of the maximum, so that the pages are as large as possible.
 pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> std::io::Result<()> {
     let (mut at, mut rest) = (offset, bytes);
     while !rest.is_empty() {
@@ -256,12 +255,12 @@ pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> std::io::R
     Ok(())
 }
 
-/// Sets space on the disk aside, without changing the size of the file; does nothing where that is not possible.
+/// Reserves space on the disk without changing the size of the file; does nothing if that is not supported.
 pub(crate) fn reserve(file: &File, bytes: u64) -> std::io::Result<()> {
     reserve_range(file, 0..bytes)
 }
 
-/// As [`reserve`], for a part of the file.
+/// Does the same as [`reserve`] for a part of the file.
 #[cfg(target_os = "linux")]
 pub(crate) fn reserve_range(file: &File, range: Range<u64>) -> std::io::Result<()> {
     use rustix::fs::{FallocateFlags, fallocate};
@@ -288,11 +287,11 @@ pub(crate) fn is_resident(_file: &File, _range: Range<u64>) -> bool {
     true
 }
 
-/// The least that the kernel must read ahead to need no announcements, in KiB: large pages. Many systems have 128.
+/// Read-ahead of the kernel, in KiB, from which on announcements are not needed: large pages. Many systems have 128.
 #[cfg(target_os = "linux")]
 const READS_AHEAD_KIB: u64 = 2048;
 
-/// Whether the kernel reads far ahead by itself where a file is read in order; a look at its settings, once for a run.
+/// Whether the kernel reads far ahead by itself if a file is read in order; reads its settings, once per run.
 #[cfg(target_os = "linux")]
 pub(crate) fn reads_far_ahead(file: &File) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -313,7 +312,7 @@ pub(crate) fn reads_far_ahead(_file: &File) -> bool {
 pub(crate) fn will_need(file: &File, range: Range<u64>) {
     let length = range.end.saturating_sub(range.start);
     if let Some(length) = std::num::NonZeroU64::new(length) {
-        // A hint: if the file system has no use for it, nothing is lost.
+        // Only a hint: a file system that ignores it does no harm.
         let _ = rustix::fs::fadvise(file, range.start, Some(length), rustix::fs::Advice::WillNeed);
     }
 }
@@ -321,7 +320,7 @@ pub(crate) fn will_need(file: &File, range: Range<u64>) {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn will_need(_file: &File, _range: Range<u64>) {}
 
-/// Reads until the buffer is full or the file ends, and says how far it came.
+/// Reads until the buffer is full or the file ends; returns the number of bytes.
 pub(crate) fn read_up_to(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
     let mut done = 0;
     while done < buffer.len() {

@@ -1,9 +1,9 @@
-//! A file that is being written: without a name where the file system has such files (`O_TMPFILE` of Linux), so that
-//! nothing unfinished stays however the process ends; elsewhere under a temporary one, `.NAME.tachyfits-1.part`, which stays
-//! if the process is killed outright.
+//! A file that is being written: without a name if the file system supports that (`O_TMPFILE` of Linux), so that
+//! nothing unfinished stays however the process ends; otherwise with a temporary name, `.NAME.tachyfits-1.part`, which
+//! stays if the process is killed.
 //!
-//! Its writer holds a lock on it, which goes with the process: the next one that writes a file of that name removes what
-//! is not locked. So that no directory has to be searched, temporary names are numbered.
+//! Its writer holds a lock on the file, which ends with the process: the next writer of a file of that name removes
+//! files without a lock. Temporary names are numbered, so that no directory has to be searched.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -16,31 +16,31 @@ use tempfile::TempPath;
 
 use crate::system;
 
-/// The permissions of a new file, before the operating system applies the umask.
+/// Mode of a new file, before the operating system applies the umask.
 pub(crate) const ANY_NEW: u32 = 0o666;
 
 /// Largest number of temporary names of one file in use at the same time.
 const MOST_NAMES: u32 = 1000;
 
-/// Number of bytes of a name kept in a temporary one: file systems allow 255.
+/// Maximum bytes of a file's name in its temporary name: file systems allow 255.
 const NAME_BYTES: usize = 200;
 
-/// A file without its name. Dropped, it is gone.
+/// A file without its final name. Dropping it deletes it.
 #[derive(Debug)]
 pub(crate) struct Unfinished {
     file: File,
-    /// The temporary name, where it cannot be without.
+    /// Temporary name, if the file system does not support unnamed files.
     name: Option<TempPath>,
 }
 
 impl Unfinished {
-    /// Begins a file in the directory of `target` under a temporary name, by which other processes open it.
+    /// Creates a file in the directory of `target` with a temporary name, by which other processes open it.
     pub(crate) fn shared(target: &Path, mode: u32) -> io::Result<Unfinished> {
         remove_abandoned(target);
         Unfinished::named(target, mode)
     }
 
-    /// Begins a file in the directory of `target`, with these rights.
+    /// Creates a file in the directory of `target`, with this mode.
     pub(crate) fn beside(target: &Path, mode: u32) -> io::Result<Unfinished> {
         remove_abandoned(target);
         match system::unnamed_file(directory_of(target), mode) {
@@ -58,7 +58,7 @@ impl Unfinished {
             let mut options = OpenOptions::new();
             let file = options.read(true).write(true).create_new(true).mode(mode).open(path)?;
             let _ = file.try_lock();
-            // Another process may have found it before it was locked.
+            // Another process may have removed it before it was locked.
             match file.metadata()?.nlink() {
                 0 => Err(ErrorKind::AlreadyExists.into()),
                 _ => Ok(file),
@@ -72,13 +72,13 @@ impl Unfinished {
         &self.file
     }
 
-    /// The temporary name, if there is one.
+    /// Returns the temporary name, if there is one.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.name.as_deref()
     }
 
-    /// Gives the file its name; one that is taken is an error, or with `overwrite` replaced in one step. `synced`: what is
-    /// in the file is on the device before.
+    /// Gives the file its name. An existing file of that name is an error, or atomically replaced with `overwrite`.
+    /// `synced`: whether to flush the content to the device first.
     pub(crate) fn name(self, target: &Path, overwrite: bool, synced: bool) -> io::Result<()> {
         self.name_by(system::link, target, overwrite, synced)
     }
@@ -115,14 +115,14 @@ impl Unfinished {
             true => name.persist(target)?,
             false => name.persist_noclobber(target)?,
         }
-        // A process that is being started may have the file open for a moment longer.
+        // A process that is just being started may still have the file open.
         let _ = file.unlock();
         Ok(())
     }
 }
 
-/// The same content under a temporary name, for where files can be made and renamed but not linked (some profiles of
-/// AppArmor): what took hours to make is not lost for its name.
+/// Copies the content to a file with a temporary name, for systems where files can be created and renamed but not
+/// linked (some profiles of AppArmor): hours of work must not be lost for want of a name.
 fn copied(mut file: File, target: &Path) -> io::Result<(File, TempPath)> {
     let Unfinished { file: mut copy, name } = Unfinished::named(target, 0o600)?;
     let made = system::descriptor_path(&file);
@@ -133,7 +133,7 @@ fn copied(mut file: File, target: &Path) -> io::Result<(File, TempPath)> {
     Ok((copy, name))
 }
 
-/// Makes something under the first temporary name that is not in use.
+/// Creates something under the first temporary name that is not in use.
 fn under_temporary_name<T>(
     target: &Path,
     make: impl Fn(&Path) -> io::Result<T>,
@@ -148,7 +148,7 @@ fn under_temporary_name<T>(
     Err(ErrorKind::AlreadyExists.into())
 }
 
-/// Removes the temporary files of a name whose writers have ended without doing so.
+/// Removes the temporary files of a name whose writers have ended.
 fn remove_abandoned(target: &Path) {
     for number in 1..=MOST_NAMES {
         let path = temporary(target, number);
@@ -160,7 +160,7 @@ fn remove_abandoned(target: &Path) {
         let Ok(file) = options.read(true).custom_flags(system::NO_FOLLOW).open(&path) else {
             continue;
         };
-        // The same file: the name may have gone to another since.
+        // Checks that the name still belongs to this file.
         let is_same = file
             .metadata()
             .is_ok_and(|opened| (opened.dev(), opened.ino()) == (found.dev(), found.ino()));
@@ -204,7 +204,7 @@ mod tests {
         fs::read_dir(directory).unwrap().count()
     }
 
-    /// Common behaviour of both kinds of files, with and without a temporary name.
+    /// Checks the behaviour of both kinds of files, with and without a temporary name.
     fn is_named_at_its_end(begin: impl Fn(&Path) -> Unfinished, synced: bool) {
         is_named_by(system::link, begin, synced);
     }
@@ -252,7 +252,7 @@ mod tests {
         let refuse: Link = |_, _| Err(ErrorKind::PermissionDenied.into());
         is_named_by(refuse, begin, false);
         is_named_by(refuse, begin, true);
-        // With the rights that it was given.
+        // With the requested mode.
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out.fits");
         let rights = Permissions::from_mode(0o640);
@@ -278,7 +278,7 @@ mod tests {
         let second = Unfinished::named(&path, ANY_NEW).unwrap();
         remove_abandoned(&path);
         assert!(there(1) && there(2) && !there(3));
-        // As a kill leaves them: a name, and no lock.
+        // As after a kill: a name, but no lock.
         let Unfinished { file, name } = writer;
         drop(file);
         name.unwrap().keep().unwrap();

@@ -1,5 +1,5 @@
-//! A process that must keep its signals reads cached files all the same. Alone in its program: the setting is one for the
-//! whole process. The tests of Python see that no handler is installed; here Rust has one of its own.
+//! A process that must keep its signal handlers can still read cached files. In a separate program, because the setting
+//! applies to the whole process. The tests of Python check that no handler is installed; Rust has its own.
 
 use std::io::Write;
 

@@ -1,4 +1,5 @@
-//! Memory whose size a file or a request states: too little is an error, and does not end the process.
+//! Allocation of memory whose size comes from a file or a request: too little memory is an error and does not end the
+//! process.
 //!
 //! Each function takes the purpose of the memory, as words that follow "memory for".
 //!
@@ -14,17 +15,17 @@
 use std::error::Error;
 use std::fmt;
 
-/// There is too little memory.
+/// Error for too little memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMemory {
     /// Purpose of the memory, as words that follow "memory for".
     pub what: &'static str,
-    /// How many bytes it needs.
+    /// Number of bytes needed.
     pub bytes: u128,
 }
 
 impl NoMemory {
-    /// The error for this many elements.
+    /// Returns the error for `count` elements.
     pub fn of<T>(count: usize, what: &'static str) -> NoMemory {
         NoMemory { what, bytes: count as u128 * size_of::<T>() as u128 }
     }
@@ -38,7 +39,7 @@ impl fmt::Display for NoMemory {
 
 impl Error for NoMemory {}
 
-/// An empty vector with room for `count` elements.
+/// Returns an empty vector with capacity for `count` elements.
 ///
 /// # Errors
 /// If there is too little memory, as for all functions here.
@@ -48,7 +49,7 @@ pub fn with_room<T>(count: usize, what: &'static str) -> Result<Vec<T>, NoMemory
     Ok(vector)
 }
 
-/// `count` times a value.
+/// Returns a vector with `count` copies of a value.
 ///
 /// # Errors
 /// As [`with_room`].
@@ -58,7 +59,7 @@ pub fn filled<T: Clone>(count: usize, value: T, what: &'static str) -> Result<Ve
     Ok(vector)
 }
 
-/// A copy of some elements.
+/// Returns a copy of some elements.
 ///
 /// # Errors
 /// As [`with_room`].
@@ -68,7 +69,7 @@ pub fn copied<T: Clone>(elements: &[T], what: &'static str) -> Result<Vec<T>, No
     Ok(vector)
 }
 
-/// The elements of an iterator that knows their number.
+/// Returns the elements of an iterator of known length.
 ///
 /// # Errors
 /// As [`with_room`].
@@ -82,7 +83,8 @@ pub fn collected<T>(
     Ok(vector)
 }
 
-/// Reserves room for `more` elements, and at least as many as the vector has, so that it may grow by few elements at a time.
+/// Reserves capacity for `more` elements, at least doubling it, so that the vector may grow by a few elements at a
+/// time.
 ///
 /// # Errors
 /// As [`with_room`].
@@ -91,7 +93,7 @@ pub fn reserve<T>(vector: &mut Vec<T>, more: usize, what: &'static str) -> Resul
     vector.try_reserve(more).map_err(|_| NoMemory::of::<T>(all, what))
 }
 
-/// Reserves room for `more` elements and not for further ones.
+/// Reserves capacity for exactly `more` elements.
 ///
 /// # Errors
 /// As [`with_room`].
@@ -104,10 +106,10 @@ pub fn reserve_exact<T>(
     vector.try_reserve_exact(more).map_err(|_| NoMemory::of::<T>(all, what))
 }
 
-/// Gives a vector this length; new elements have the value.
+/// Resizes a vector; new elements have the value.
 ///
 /// # Errors
-/// As [`with_room`]; the vector is then as it was.
+/// As [`with_room`]; the vector is then unchanged.
 pub fn resize<T: Clone>(
     vector: &mut Vec<T>,
     length: usize,
@@ -123,7 +125,7 @@ pub fn resize<T: Clone>(
 /// Appends copies of elements.
 ///
 /// # Errors
-/// As [`with_room`]; the vector is then as it was.
+/// As [`with_room`]; the vector is then unchanged.
 pub fn extend<T: Clone>(
     vector: &mut Vec<T>,
     elements: &[T],
@@ -137,7 +139,7 @@ pub fn extend<T: Clone>(
 /// Appends an element.
 ///
 /// # Errors
-/// As [`with_room`]; the vector is then as it was.
+/// As [`with_room`]; the vector is then unchanged.
 #[inline]
 pub fn push<T>(vector: &mut Vec<T>, element: T, what: &'static str) -> Result<(), NoMemory> {
     if vector.len() == vector.capacity() {
@@ -151,7 +153,7 @@ pub fn push<T>(vector: &mut Vec<T>, element: T, what: &'static str) -> Result<()
 mod tests {
     use super::*;
 
-    /// More elements than any memory has, for every size of an element.
+    /// More elements than any memory has, for every element size.
     const ALL: usize = usize::MAX;
 
     #[test]

@@ -1,11 +1,11 @@
-//! Functions of CFITSIO that serving needs: looked up by name, and tested on files in memory before they are trusted.
+//! Functions of CFITSIO that serving needs: looked up by name, and tested with files in memory before use.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_ulong, c_void};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::ptr::null_mut;
 
-/// An open file of CFITSIO: never looked into.
+/// An open file of CFITSIO, as an opaque pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Handle(usize);
 
@@ -23,10 +23,10 @@ impl Handle {
     }
 }
 
-/// Bytes of texts that CFITSIO fills: more than it writes.
+/// Bytes of buffers for CFITSIO's texts: more than it writes.
 pub(super) const TEXT_BYTES: usize = 4096;
 
-/// The parameters of a column, as they are now: what `ffgcprll` returns.
+/// Current parameters of a column, as returned by `ffgcprll`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ColumnFacts {
     pub(crate) scale: f64,
@@ -35,29 +35,29 @@ pub(crate) struct ColumnFacts {
     pub(crate) code: c_int,
     /// Offset of the first row of the request.
     pub(crate) start: i64,
-    /// The first element of the request in its row, from 0.
+    /// First element of the request in its row, from 0.
     pub(crate) element: i64,
-    /// Bytes from an element to the next.
+    /// Bytes from one element to the next.
     pub(crate) step: i64,
-    /// Elements of a row.
+    /// Elements per row.
     pub(crate) repeat: i64,
     pub(crate) row_bytes: i64,
-    /// 0 is an image, 1 an ASCII table, 2 a binary table.
+    /// 0 for an image, 1 for an ASCII table, 2 for a binary table.
     pub(crate) hdu_type: c_int,
-    /// The null value of integers, or a number of CFITSIO that means "no null value".
+    /// Null value of integers, or CFITSIO's number for "no null value".
     pub(crate) null: i64,
 }
 
 macro_rules! functions {
     ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)+) => {
-        /// The addresses.
+        /// Addresses of the functions.
         #[derive(Debug)]
         pub(crate) struct Functions {
             $(pub(super) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)+
         }
 
         impl Functions {
-            /// Looks all of them up; `None` if one is missing.
+            /// Looks up all functions; `None` if one is missing.
             pub(super) fn find(address: impl Fn(&CStr) -> Option<usize>) -> Option<Functions> {
                 Some(Functions {
                     $($name: {
@@ -121,8 +121,8 @@ functions! {
 }
 
 impl Functions {
-    /// Runs `calls`; messages about errors that CFITSIO collects meanwhile are dropped, because the call that is forwarded
-    /// makes them again.
+    /// Runs `calls` and drops the error messages that CFITSIO collects meanwhile, because forwarding the call produces
+    /// them again.
     pub(super) fn quietly<T>(&self, calls: impl FnOnce() -> T) -> T {
         // SAFETY: a function without arguments.
         unsafe { (self.ffpmrk)() };
@@ -132,14 +132,14 @@ impl Functions {
         result
     }
 
-    /// Adds the message about numbers that do not fit, as functions of CFITSIO do.
+    /// Adds the message about numbers that do not fit, as CFITSIO does.
     pub(crate) fn report_overflow(&self) {
         let text = c"Numerical overflow during type conversion while reading FITS data.";
-        // SAFETY: text of C, which is copied.
+        // SAFETY: a C string, which is copied.
         unsafe { (self.ffpmsg)(text.as_ptr()) };
     }
 
-    /// Makes the HDU of a handle the current one, as every function does that reads: messages about its header stay.
+    /// Makes the HDU of a handle the current one, as every reading function does; messages about its header are kept.
     pub(crate) fn settle(&self, file: Handle) {
         let (mut offsets, mut status) = ([0i64; 3], 0);
         let [header, data, end] = &mut offsets;
@@ -147,7 +147,7 @@ impl Functions {
         unsafe { (self.ffghadll)(file.pointer(), header, data, end, &raw mut status) };
     }
 
-    /// The parameters of a column and of the elements requested; `None` where CFITSIO reports an error.
+    /// Returns the parameters of a column and of the requested elements; `None` if CFITSIO reports an error.
     pub(crate) fn column(
         &self,
         file: Handle,
@@ -170,7 +170,7 @@ impl Functions {
         };
         let (mut form, mut null) = ([0; TEXT_BYTES], [0; TEXT_BYTES]);
         let (mut width, mut step, mut most, mut status) = (0, -1, 0, 0);
-        // SAFETY: an open file of the caller, and places for the results, texts with more room than CFITSIO's own have.
+        // SAFETY: an open file of the caller, and places for the results; the text buffers are larger than CFITSIO's.
         let result = self.quietly(|| unsafe {
             (self.ffgcprll)(
                 file.pointer(),
@@ -200,7 +200,7 @@ impl Functions {
         (result == 0 && status == 0).then_some(facts)
     }
 
-    /// The path of a file on disk that is open for reading only; `None` for every other file.
+    /// Returns the path of a file on disk that is open for reading only; `None` for all other files.
     pub(crate) fn disk_path(&self, file: Handle) -> Option<PathBuf> {
         let (mut mode, mut status) = (-1, 0);
         // SAFETY: an open file of the caller and places for the results.
@@ -213,7 +213,7 @@ impl Functions {
         let (mut root, mut status) = ([0u8; TEXT_BYTES], 0);
         self.quietly(|| {
             let root = root.as_mut_ptr().cast();
-            // SAFETY: text that ends with NUL, and more room than a name takes.
+            // SAFETY: NUL-terminated text, and a buffer larger than any name.
             unsafe { (self.ffrtnm)(name.as_mut_ptr().cast(), root, &raw mut status) }
         });
         let root = CStr::from_bytes_until_nul(&root).ok()?.to_bytes();
@@ -227,13 +227,13 @@ impl Functions {
         function: unsafe extern "C" fn(*mut c_void, *mut c_char, *mut c_int) -> c_int,
     ) -> Option<Vec<u8>> {
         let (mut text, mut status) = ([0u8; TEXT_BYTES], 0);
-        // SAFETY: an open file of the caller, and more room than CFITSIO fills.
+        // SAFETY: an open file of the caller, and a buffer larger than CFITSIO needs.
         unsafe { function(file.pointer(), text.as_mut_ptr().cast(), &raw mut status) };
         let text = CStr::from_bytes_until_nul(&text).ok()?;
         (status == 0).then(|| text.to_bytes().to_vec())
     }
 
-    /// Where the header and the data of the current HDU begin, and where the data end.
+    /// Returns the offsets of the header, the data, and the end of the data of the current HDU.
     pub(crate) fn offsets(&self, file: Handle) -> Option<[u64; 3]> {
         let (mut offsets, mut status) = ([0i64; 3], 0);
         let [header, data, end] = &mut offsets;
@@ -245,7 +245,7 @@ impl Functions {
         known.then(|| offsets.map(|offset| offset as u64))
     }
 
-    /// Reads bytes of the file as CFITSIO does, and returns whether that succeeded.
+    /// Reads bytes of the file through CFITSIO; returns whether that succeeded.
     pub(crate) fn read(&self, file: Handle, offset: u64, bytes: &mut [u8]) -> bool {
         let mut status = 0;
         let (Ok(offset), length) = (i64::try_from(offset), bytes.len() as i64) else {
@@ -254,7 +254,7 @@ impl Functions {
         self.quietly(|| {
             // SAFETY: an open file of the caller; 0 makes the end of the file an error.
             unsafe { (self.ffmbyt)(file.pointer(), offset, 0, &raw mut status) };
-            // SAFETY: as above, and room for as many bytes as are requested; nothing is read after an error.
+            // SAFETY: as above, and a buffer of the requested size; nothing is read after an error.
             unsafe {
                 (self.ffgbyt)(file.pointer(), length, bytes.as_mut_ptr().cast(), &raw mut status)
             };
@@ -262,10 +262,10 @@ impl Functions {
         status == 0
     }
 
-    /// The first elements of an image as doubles, as CFITSIO reads them.
+    /// Reads the first elements of an image as doubles, through CFITSIO; returns whether that succeeded.
     pub(crate) fn first_pixels(&self, file: Handle, out: &mut [f64]) -> bool {
         let (mut any_null, mut status) = (0, 0);
-        // SAFETY: an open file of the caller, and room for as many pixels as are requested.
+        // SAFETY: an open file of the caller, and a buffer for the requested pixels.
         self.quietly(|| unsafe {
             (self.ffgpvd)(
                 file.pointer(),
@@ -281,7 +281,7 @@ impl Functions {
         status == 0
     }
 
-    /// The axes of the current image.
+    /// Returns the axes of the current image.
     pub(crate) fn axes(&self, file: Handle) -> Option<Vec<i64>> {
         self.settle(file);
         let (mut count, mut status) = (0, 0);
@@ -289,14 +289,14 @@ impl Functions {
         self.quietly(|| {
             // SAFETY: an open file of the caller and a place for the result.
             unsafe { (self.ffgidm)(file.pointer(), &raw mut count, &raw mut status) };
-            // SAFETY: as above; as many axes as there is room for.
+            // SAFETY: as above; the array has room for 99 axes.
             unsafe { (self.ffgiszll)(file.pointer(), 99, axes.as_mut_ptr(), &raw mut status) };
         });
         let axes = axes.get(..usize::try_from(count).ok()?)?;
         (status == 0 && !axes.is_empty()).then(|| axes.to_vec())
     }
 
-    /// Whether the current HDU is an image that is stored as compressed tiles; `None` after an error.
+    /// Whether the current HDU is a compressed image, stored in tiles; `None` after an error.
     pub(crate) fn is_compressed(&self, file: Handle) -> Option<bool> {
         let mut status = 0;
         // SAFETY: an open file of the caller and a place for the status.
@@ -306,7 +306,7 @@ impl Functions {
         (status == 0).then_some(answer != 0)
     }
 
-    /// Whether the functions do what this library relies on, for an image and a table in memory.
+    /// Whether the functions behave as this library expects, with an image and a table in memory.
     pub(super) fn pass_test(&self) -> bool {
         self.quietly(|| {
             let (mut file, mut status) = (null_mut(), 0);
@@ -317,7 +317,7 @@ impl Functions {
             }
             let passed = self.test_image(Handle::new(file)) && self.test_table(Handle::new(file));
             status = 0;
-            // SAFETY: the file above, which nothing uses any more.
+            // SAFETY: the file above, which is no longer used.
             unsafe { (self.ffclos)(file, &raw mut status) };
             passed
         })
@@ -355,7 +355,7 @@ impl Functions {
             && (header, data) == (0, 2880)
             && self.axes(file).as_deref() == Some(&[4, 3])
             && self.is_compressed(file) == Some(false)
-            // Too many pixels begin at an element that does not exist.
+            // Pixels that begin at an element that does not exist.
             && self.column(file, 2, 1, 13, 1).is_none()
             && is_writable
             && scheme.as_deref() == Some(b"mem://")

@@ -1,7 +1,7 @@
-//! The CFITSIO that a caller is linked with: found by the object that calls, and its functions.
+//! The CFITSIO that a caller is linked with, found from the calling object, and its functions.
 //!
-//! `RTLD_NEXT` alone would not do: Python loads extensions with `RTLD_LOCAL`, where it finds nothing, and two objects of a
-//! process may have a CFITSIO each.
+//! `RTLD_NEXT` alone is not enough: Python loads extensions with `RTLD_LOCAL`, where it finds nothing, and two objects
+//! of a process may each have their own CFITSIO.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ops::Range;
@@ -11,22 +11,22 @@ use std::sync::{Mutex, OnceLock};
 use super::functions::Functions;
 use crate::shared::lock;
 
-/// A public name that every CFITSIO has and that this library does not define.
+/// A public symbol that every CFITSIO has and that this library does not define.
 const ANCHOR: &CStr = c"ffgerr";
 
 /// A loaded CFITSIO.
 #[derive(Debug)]
 pub(crate) struct Library {
-    /// Where it begins in memory: its identity.
+    /// Base address: the identity of the library.
     base: usize,
-    /// Keeps it loaded.
+    /// Handle that keeps the library loaded.
     handle: Symbols,
-    /// Addresses of its functions that have the names exported here; 0 until they are needed.
+    /// Addresses of the library's functions with the names exported here; 0 until they are needed.
     real: Box<[AtomicUsize]>,
     functions: OnceLock<Option<Functions>>,
-    /// Whether its functions for checksums do what they should.
+    /// Whether the checksum functions behave as expected.
     has_checksums: OnceLock<bool>,
-    /// The function that finds files of Fortran, if there is one.
+    /// Address of the function that returns files of Fortran units, if there is one.
     units: OnceLock<Option<usize>>,
 }
 
@@ -34,20 +34,20 @@ pub(crate) struct Library {
 struct CallingObject {
     segments: Vec<Range<usize>>,
     library: &'static Library,
-    /// It is the CFITSIO itself.
+    /// Whether the object is CFITSIO itself.
     is_library: bool,
 }
 
-/// The symbols that `dlsym` searches.
+/// Symbols for `dlsym` to search.
 #[derive(Clone, Copy, Debug)]
 struct Symbols(*mut c_void);
 
-// SAFETY: a handle of the loader has no thread.
+// SAFETY: a handle of the loader belongs to no thread.
 unsafe impl Send for Symbols {}
 // SAFETY: as above.
 unsafe impl Sync for Symbols {}
 
-/// CallingObjects and libraries found so far. They are few, and are never freed: a call may use them at any time.
+/// Calling objects and libraries found so far. They are few and never freed, because a call may use them at any time.
 struct Known {
     callers: Vec<&'static CallingObject>,
     libraries: Vec<&'static Library>,
@@ -55,11 +55,11 @@ struct Known {
 
 static KNOWN: Mutex<Known> = Mutex::new(Known { callers: Vec::new(), libraries: Vec::new() });
 
-/// The caller found last.
+/// Caller found last.
 static LAST: AtomicPtr<CallingObject> = AtomicPtr::new(std::ptr::null_mut());
 
-/// The library that the code at `address` is linked with, and whether that code is part of it. The library gets room for the
-/// addresses of `rows` functions.
+/// Returns the library that the code at `address` is linked with, and whether that code is part of it. The library
+/// stores the addresses of `rows` functions.
 pub(crate) fn library_of(address: usize, rows: usize) -> (&'static Library, bool) {
     let last = LAST.load(Ordering::Acquire);
     // SAFETY: NULL, or a caller that is never freed.
@@ -68,13 +68,13 @@ pub(crate) fn library_of(address: usize, rows: usize) -> (&'static Library, bool
     {
         return (last.library, last.is_library);
     }
-    // In a child that was forked while another thread had the lock, a list of its own does too.
+    // A child that was forked while another thread had the lock uses a temporary list.
     let mut own = Known { callers: Vec::new(), libraries: Vec::new() };
     let mut shared = lock(&KNOWN);
     let known = shared.as_deref_mut().unwrap_or(&mut own);
     let caller = known.callers.iter().copied().find(|caller| caller.contains(address));
     let caller = caller.unwrap_or_else(|| known.add_caller(address, rows));
-    // Calls of the library by itself come between those of a program.
+    // Calls of the library to itself occur between those of a program.
     if !caller.is_library {
         LAST.store(std::ptr::from_ref(caller).cast_mut(), Ordering::Release);
     }
@@ -95,7 +95,8 @@ impl Known {
         let library = self.library_for(path.as_deref(), rows);
         let is_library = segments.iter().any(|segment| segment.contains(&library.base));
         let found = CallingObject { segments, library, is_library };
-        // Code that belongs to no object, as of a compiler at run time, is looked up each time: its memory may be used again.
+        // Code outside of any object, such as code generated at run time, is looked up each time, because its memory
+        // may be reused.
         let is_lasting = !found.segments.is_empty();
         let caller: &'static CallingObject = Box::leak(Box::new(found));
         if is_lasting {
@@ -104,7 +105,7 @@ impl Known {
         caller
     }
 
-    /// The library of an object by its path; an empty one is the program.
+    /// Returns the library of the object at a path; an empty path is the program.
     fn library_for(&mut self, path: Option<&CStr>, rows: usize) -> &'static Library {
         let own = path.filter(|path| !path.is_empty()).and_then(Symbols::of_loaded);
         let places = [own, Some(Symbols(libc::RTLD_NEXT)), Some(Symbols(libc::RTLD_DEFAULT))];
@@ -121,7 +122,7 @@ impl Known {
             return library;
         }
         let handle = match object.path.is_empty() {
-            // A program that contains CFITSIO and exports it.
+            // The program itself contains CFITSIO and exports it.
             true => Symbols(libc::RTLD_DEFAULT),
             false => Symbols::of_loaded(&object.path).unwrap_or(Symbols(libc::RTLD_NEXT)),
         };
@@ -136,12 +137,12 @@ impl Known {
 }
 
 impl Library {
-    /// Its identity.
+    /// Returns the base address, the library's identity.
     pub(crate) fn base(&self) -> usize {
         self.base
     }
 
-    /// The address of the function named in a row of the table.
+    /// Returns the address of the function in a row of the table.
     pub(crate) fn real(&self, row: usize, name: &CStr) -> usize {
         let place = &self.real[row];
         match place.load(Ordering::Relaxed) {
@@ -154,7 +155,7 @@ impl Library {
         }
     }
 
-    /// The functions that serving needs, if the library has them and they do what they should.
+    /// Returns the functions for serving, if the library has them and they pass the test.
     pub(crate) fn functions(&self) -> Option<&Functions> {
         let functions = self.functions.get_or_init(|| {
             Functions::find(|name| self.address(name)).filter(Functions::pass_test)
@@ -162,30 +163,30 @@ impl Library {
         functions.as_ref()
     }
 
-    /// The same for those who update checksums.
+    /// Returns the functions for updating checksums, if they pass their test too.
     pub(crate) fn checksum_functions(&self) -> Option<&Functions> {
         let functions = self.functions()?;
         self.has_checksums.get_or_init(|| functions.pass_checksum_test()).then_some(functions)
     }
 
-    /// The file of a Fortran unit, if the unit has one.
+    /// Returns the file of a Fortran unit, if the unit has one.
     pub(crate) fn file_of_unit(&self, unit: c_int) -> Option<*mut c_void> {
         let address = *self.units.get_or_init(|| self.address(c"CUnit2FITS"));
         let function = address? as *const c_void;
-        // SAFETY: the signature of this function in every CFITSIO that has an interface for Fortran.
+        // SAFETY: the signature of this function in every CFITSIO with a Fortran interface.
         let function = unsafe {
             std::mem::transmute::<*const c_void, unsafe extern "C" fn(c_int) -> *mut c_void>(
                 function,
             )
         };
-        // SAFETY: it takes any number.
+        // SAFETY: the function accepts any number.
         let file = unsafe { function(unit) };
         (!file.is_null()).then_some(file)
     }
 
-    /// The address of a function of this library.
+    /// Returns the address of a function of this library.
     fn address(&self, name: &CStr) -> Option<usize> {
-        // A program that is linked with both libraries finds the stub first.
+        // In a program that is linked with both libraries, the search finds our stub first.
         let own = Object::at(library_of as *const () as usize);
         let is_stub = |address: usize| {
             own.as_ref().is_some_and(|own| own.segments.iter().any(|of| of.contains(&address)))
@@ -198,15 +199,15 @@ impl Library {
 }
 
 impl Symbols {
-    /// The symbols of a loaded object, which stays loaded.
+    /// Returns the symbols of a loaded object, which stays loaded.
     fn of_loaded(path: &CStr) -> Option<Symbols> {
-        // SAFETY: the path is text of C; with RTLD_NOLOAD no code runs.
+        // SAFETY: the path is a C string; with RTLD_NOLOAD no code runs.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
         (!handle.is_null()).then_some(Symbols(handle))
     }
 
     fn address(self, name: &CStr) -> Option<usize> {
-        // SAFETY: the handle is one of the loader, the name text of C.
+        // SAFETY: a handle of the loader, and a C string.
         let address = unsafe { libc::dlsym(self.0, name.as_ptr()) };
         (!address.is_null()).then_some(address as usize)
     }
@@ -227,7 +228,7 @@ impl Object {
 
     fn all() -> Vec<Object> {
         let mut objects: Vec<Object> = Vec::new();
-        // SAFETY: the callback gets the pointer to the list, which lives until the end of the call.
+        // SAFETY: the callback receives the pointer to the list, which lives until the call ends.
         unsafe { libc::dl_iterate_phdr(Some(add_object), (&raw mut objects).cast()) };
         objects
     }
@@ -244,12 +245,12 @@ unsafe extern "C" fn add_object(
     // SAFETY: the list of `Object::all`, which no other code uses meanwhile.
     let objects = unsafe { &mut *objects.cast::<Vec<Object>>() };
     let name: *const c_char = if info.dlpi_name.is_null() { c"".as_ptr() } else { info.dlpi_name };
-    // SAFETY: text of C.
+    // SAFETY: a C string.
     let path = unsafe { CStr::from_ptr(name) }.to_owned();
     if info.dlpi_phdr.is_null() {
         return 0;
     }
-    // SAFETY: as many headers as the loader says.
+    // SAFETY: the number of headers comes from the loader.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
     let segments = headers
         .iter()
@@ -263,7 +264,7 @@ unsafe extern "C" fn add_object(
     0
 }
 
-/// Ends the process as the loader does for a symbol that is missing: there is nothing that could get the call.
+/// Ends the process as the loader does for a missing symbol: no function can take the call.
 fn missing(what: &str) -> ! {
     eprintln!("tachyfits-cfitsio: {what} is not loaded; unset LD_PRELOAD for this program");
     std::process::abort()

@@ -1,31 +1,32 @@
-//! Functions of CFITSIO that write: images that were compressed, and the sums of an HDU.
+//! Functions of CFITSIO that write: decompressed images, and the checksums of an HDU.
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void};
 
 use super::functions::{Functions, Handle, TEXT_BYTES};
 
-/// Statuses of CFITSIO.
+/// Status codes of CFITSIO.
 const MEMORY_ALLOCATION: c_int = 113;
 const KEY_NO_EXIST: c_int = 202;
 
 /// CHECKSUM of an HDU whose sum is not known yet.
 const NO_CHECKSUM: &[u8] = b"0000000000000000";
 
-/// The pixels of a tile: first and last one of each axis, from 1, and where they begin if tiles follow each other.
+/// Pixels of a tile: first and last one of each axis, from 1, and the position of the first in a run of tiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TilePlace {
     pub(crate) first: Vec<c_long>,
     pub(crate) last: Vec<c_long>,
-    /// Number of its first pixel, from 1.
+    /// Number of the tile's first pixel, from 1.
     pub(crate) element: i64,
     pub(crate) pixels: i64,
 }
 
-/// A text of C: a value, or a comment.
+/// C string: a value, or a comment.
 type Text = [u8; TEXT_BYTES];
 
 impl Functions {
-    /// Begins the decompression of an image as `fits_img_decompress` does: header, and no scaling; the status.
+    /// Begins decompressing an image as `fits_img_decompress` does: copies the header and disables scaling. Returns the
+    /// status.
     pub(crate) fn begin_decompression(
         &self,
         input: Handle,
@@ -48,7 +49,7 @@ impl Functions {
         status
     }
 
-    /// Writes bytes at an offset, and returns whether that succeeded.
+    /// Writes bytes at an offset; returns whether that succeeded.
     pub(crate) fn write(&self, file: Handle, offset: u64, bytes: &[u8]) -> bool {
         let (mut status, length) = (0, bytes.len() as i64);
         let Ok(offset) = i64::try_from(offset) else { return false };
@@ -56,14 +57,15 @@ impl Functions {
             // SAFETY: an open file of the caller; 1 allows a position beyond the end of the file.
             unsafe { (self.ffmbyt)(file.pointer(), offset, 1, &raw mut status) };
             let bytes = bytes.as_ptr().cast::<c_void>();
-            // SAFETY: as above, and as many bytes as are stated.
+            // SAFETY: as above, and a buffer of the stated size.
             unsafe { (self.ffpbyt)(file.pointer(), length, bytes, &raw mut status) };
         });
         status == 0
     }
 
-    /// Reads a tile of a compressed image and writes its pixels, as `fits_img_decompress` does. Returns CFITSIO's status. The
-    /// buffer holds the tile, in elements of the type with this code of CFITSIO; `null` has the bits of the null value.
+    /// Reads a tile of a compressed image and writes its pixels, as `fits_img_decompress` does. Returns CFITSIO's
+    /// status. The buffer has room for the tile in elements of CFITSIO's type `code`; `null` has the bits of the null
+    /// value.
     pub(crate) fn copy_tile(
         &self,
         (input, output): (Handle, Handle),
@@ -77,7 +79,7 @@ impl Functions {
         let (first, last) = (place.first.as_ptr(), place.last.as_ptr());
         let null = (&raw const null).cast::<c_void>();
         let pixels = buffer.as_mut_ptr().cast::<c_void>();
-        // SAFETY: an open file of the caller, coordinates of all axes, and room for the tile.
+        // SAFETY: an open file of the caller, coordinates of all axes, and a buffer for the tile.
         unsafe {
             (self.ffgsv)(
                 input.pointer(),
@@ -93,7 +95,7 @@ impl Functions {
         };
         if status == 0 && any_null != 0 {
             let (element, count) = (place.element, place.pixels);
-            // SAFETY: an open file of the caller, and as many pixels as are stated.
+            // SAFETY: an open file of the caller, and a buffer with the stated number of pixels.
             unsafe {
                 (self.ffppn)(output.pointer(), code, element, count, pixels, null, &raw mut status)
             };
@@ -104,15 +106,16 @@ impl Functions {
         status
     }
 
-    /// The status of too little memory for a tile, with CFITSIO's message.
+    /// Returns the status for too little memory for a tile, with CFITSIO's message.
     pub(crate) fn report_no_memory(&self) -> c_int {
         let text = c"Out of memory (fits_read_compress_img)";
-        // SAFETY: text of C, which is copied.
+        // SAFETY: a C string, which is copied.
         unsafe { (self.ffpmsg)(text.as_ptr()) };
         MEMORY_ALLOCATION
     }
 
-    /// The kind of the current HDU, as CFITSIO numbers it, and whether the file is open for writing; `None` after an error.
+    /// Returns the type of the current HDU, as numbered by CFITSIO, and whether the file is writable; `None` after an
+    /// error.
     pub(crate) fn kind_and_mode(&self, file: Handle) -> Option<(c_int, bool)> {
         let (mut kind, mut mode, mut status) = (-1, -1, 0);
         self.quietly(|| {
@@ -124,7 +127,8 @@ impl Functions {
         (status == 0).then_some((kind, mode == 1))
     }
 
-    /// Returns DATASUM, or `None` without the card. Only an integer is right: CFITSIO converts other values in its own way.
+    /// Returns DATASUM, or `None` without the card. Only integers are valid: CFITSIO converts other values in its own
+    /// way.
     pub(crate) fn datasum(&self, file: Handle) -> Result<Option<u32>, ()> {
         let (mut value, mut status) = ([0; TEXT_BYTES], 0);
         self.quietly(|| self.get(file, c"DATASUM", &mut value, &mut status));
@@ -135,8 +139,8 @@ impl Functions {
         }
     }
 
-    /// Creates or updates DATASUM and CHECKSUM of the current HDU as `ffpcks` does, step by step. The sum of the data
-    /// comes from `sum`, which returns `None` where CFITSIO has to add the bytes. Returns CFITSIO's status.
+    /// Creates or updates DATASUM and CHECKSUM of the current HDU as `ffpcks` does, step by step. `sum` computes the
+    /// sum of the data; if it returns `None`, CFITSIO adds the bytes. Returns CFITSIO's status.
     pub(crate) fn update_checksums(
         &self,
         file: Handle,
@@ -147,7 +151,7 @@ impl Functions {
         status
     }
 
-    /// `None` after an error, which is in `status`.
+    /// Updates the checksums; `None` after an error, which is in `status`.
     fn try_update(
         &self,
         file: Handle,
@@ -155,7 +159,7 @@ impl Functions {
         status: &mut c_int,
     ) -> Option<()> {
         let mut date = [0; TEXT_BYTES];
-        // SAFETY: more room than a date takes; NULL says that the kind of time is not needed.
+        // SAFETY: a buffer larger than a date; NULL means that the time reference is not needed.
         unsafe { (self.ffgstm)(date.as_mut_ptr().cast(), std::ptr::null_mut(), status) };
         let comment = text(b"HDU checksum updated ", &date);
         let data_comment = text(b"data unit checksum updated ", &date);
@@ -216,13 +220,13 @@ impl Functions {
         }
         self.add(file, head..data, &mut total, status)?;
         let mut encoded = [0; TEXT_BYTES];
-        // SAFETY: more room than the 16 letters take.
+        // SAFETY: a buffer larger than the 16 letters.
         unsafe { (self.ffesum)(total, 1, encoded.as_mut_ptr().cast()) };
         self.modify(file, c"CHECKSUM", &encoded, &text(b"&", b""), status);
         Some(())
     }
 
-    /// Whether sums that this library updates are right to CFITSIO, in a file in memory.
+    /// Whether CFITSIO accepts checksums updated by this library, for a file in memory.
     pub(super) fn pass_checksum_test(&self) -> bool {
         self.quietly(|| {
             let (mut file, mut status) = (std::ptr::null_mut(), 0);
@@ -245,13 +249,13 @@ impl Functions {
             unsafe { (self.ffvcks)(file, &raw mut data_sum, &raw mut whole, &raw mut status) };
             let passed = (status, updated, data_sum, whole) == (0, 0, 1, 1);
             status = 0;
-            // SAFETY: the file above, which nothing uses any more.
+            // SAFETY: the file above, which is no longer used.
             unsafe { (self.ffclos)(file, &raw mut status) };
             passed && range == (2880..2880 + 5760)
         })
     }
 
-    /// Adds blocks of the file to a sum, as CFITSIO does; `None` after an error.
+    /// Adds blocks of the file to a sum through CFITSIO; `None` after an error.
     fn add(
         &self,
         file: Handle,
@@ -272,24 +276,24 @@ impl Functions {
     fn get(&self, file: Handle, name: &CStr, value: &mut Text, status: &mut c_int) {
         let (mut comment, value) = ([0u8; TEXT_BYTES], value.as_mut_ptr().cast());
         let comment = comment.as_mut_ptr().cast::<c_char>();
-        // SAFETY: an open file of the caller, text of C, and more room than CFITSIO fills.
+        // SAFETY: an open file of the caller, a C string, and buffers larger than CFITSIO needs.
         unsafe { (self.ffgkys)(file.pointer(), name.as_ptr(), value, comment, status) };
     }
 
     fn put(&self, file: Handle, name: &CStr, value: &Text, comment: &Text, status: &mut c_int) {
         let (value, comment) = (value.as_ptr().cast(), comment.as_ptr().cast());
-        // SAFETY: an open file of the caller, and texts of C.
+        // SAFETY: an open file of the caller, and C strings.
         unsafe { (self.ffpkys)(file.pointer(), name.as_ptr(), value, comment, status) };
     }
 
     fn modify(&self, file: Handle, name: &CStr, value: &Text, comment: &Text, status: &mut c_int) {
         let (value, comment) = (value.as_ptr().cast(), comment.as_ptr().cast());
-        // SAFETY: an open file of the caller, and texts of C.
+        // SAFETY: an open file of the caller, and C strings.
         unsafe { (self.ffmkys)(file.pointer(), name.as_ptr(), value, comment, status) };
     }
 }
 
-/// Two parts as a text of C, which ends at the first NUL.
+/// Concatenates two parts to a C string, which ends at the first NUL.
 fn text(first: &[u8], second: &[u8]) -> Text {
     let mut text = [0; TEXT_BYTES];
     let bytes = first.iter().chain(second).take(TEXT_BYTES - 1);
@@ -297,7 +301,7 @@ fn text(first: &[u8], second: &[u8]) -> Text {
     text
 }
 
-/// The bytes of a text of C.
+/// Returns the bytes of a C string.
 fn content(text: &Text) -> &[u8] {
     CStr::from_bytes_until_nul(text).map_or(&[], CStr::to_bytes)
 }
@@ -306,7 +310,7 @@ fn is(text: &Text, expected: &[u8]) -> bool {
     content(text) == expected
 }
 
-/// The integer of a value, with blanks around it.
+/// Returns the integer of a value surrounded by blanks.
 fn number(text: &Text) -> Option<u32> {
     std::str::from_utf8(content(text)).ok()?.trim().parse().ok()
 }

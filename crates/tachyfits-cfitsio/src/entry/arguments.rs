@@ -1,4 +1,4 @@
-//! Arguments of C and Fortran, read in the order in which a function declares them.
+//! Arguments of C and Fortran, read in the order of a function's declaration.
 
 use std::ffi::{c_int, c_void};
 
@@ -10,17 +10,17 @@ use crate::cfitsio::{Handle, Library};
 use crate::report::Reason;
 use crate::request::{Found, NullWish, Place, Request};
 
-/// Arguments on the stack that are read and passed on: the longest function here has six in registers and five there.
+/// Arguments on the stack that are read and passed on: the longest function has six in registers and five on the stack.
 const STACK_WORDS: usize = 5;
 
-/// The registers that have arguments: six integers or pointers, and floats in the lower halves.
+/// Registers with arguments: six integers or pointers, and floats in the lower halves.
 #[repr(C)]
 pub(super) struct Registers {
     pub(super) words: [u64; 6],
     pub(super) floats: [[u64; 2]; 8],
 }
 
-/// The arguments of a call, as they came.
+/// Arguments of a call, in their original form.
 #[derive(Clone, Copy)]
 pub(super) struct Arguments {
     registers: *const Registers,
@@ -31,7 +31,7 @@ pub(super) struct Arguments {
 pub(super) struct Call {
     pub(super) file: Handle,
     pub(super) request: Request,
-    /// Elements that it reads.
+    /// Number of elements to read.
     count: usize,
     values: *mut u8,
     flags: *mut u8,
@@ -39,7 +39,7 @@ pub(super) struct Call {
     status: *mut c_int,
 }
 
-/// Reads one argument after the other.
+/// Reader of one argument after another.
 struct Reader {
     arguments: Arguments,
     next: usize,
@@ -48,34 +48,34 @@ struct Reader {
 
 impl Arguments {
     /// # Safety
-    /// The registers and the stack are those of a call of a function of the table.
+    /// The registers and the stack belong to a call of a function of the table.
     pub(super) unsafe fn new(registers: *const Registers, stack: *const u64) -> Arguments {
         Arguments { registers, stack }
     }
 
-    /// The file of a function of C.
+    /// Returns the file of a C function.
     pub(super) fn handle(self) -> Handle {
         Handle::new(self.word(0) as *mut c_void)
     }
 
-    /// The second file of a function of C.
+    /// Returns the second file of a C function.
     pub(super) fn second_handle(self) -> Handle {
         Handle::new(self.word(1) as *mut c_void)
     }
 
-    /// The first two doubles.
+    /// Returns the first two doubles.
     pub(super) fn doubles(self) -> [f64; 2] {
-        // SAFETY: `new`.
+        // SAFETY: see `new`.
         let floats = unsafe { &(*self.registers).floats };
         [0, 1].map(|index| f64::from_bits(floats[index][0]))
     }
 
     fn word(self, index: usize) -> u64 {
         if index < 6 {
-            // SAFETY: `new`.
+            // SAFETY: see `new`.
             return unsafe { (&(*self.registers).words)[index] };
         }
-        // SAFETY: `new`; functions declare as many as are read.
+        // SAFETY: see `new`; the functions declare this many arguments.
         let place = unsafe { self.stack.add(index - 6) };
         // SAFETY: as above.
         unsafe { place.read() }
@@ -84,12 +84,12 @@ impl Arguments {
     /// Calls a function with the same arguments.
     ///
     /// # Safety
-    /// The function takes them.
+    /// The function must accept these arguments.
     pub(super) unsafe fn forward(self, function: usize) -> u64 {
         type Function =
             unsafe extern "C" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, f64) -> u64;
-        // SAFETY: integers and pointers are passed in the same way, whatever they are; the float goes to its own register, of
-        // which a shorter float takes the lower half; words on the stack that a function does not declare are not read.
+        // SAFETY: all integers and pointers are passed in the same way; the float goes to its own register, of which a
+        // shorter float uses the lower half; functions ignore further words on the stack.
         let function = unsafe { std::mem::transmute::<usize, Function>(function) };
         let [a, b, c, d, e, f, g, h, i, j, k] = std::array::from_fn(|index| {
             const { assert!(6 + STACK_WORDS == 11) };
@@ -101,30 +101,30 @@ impl Arguments {
         unsafe { function(a, b, c, d, e, f, g, h, i, j, k, f64::from_bits(float)) }
     }
 
-    /// The status, if there is a place for one.
+    /// Returns the status, if the caller passed a variable for it.
     pub(super) fn status(self, entry: &Entry) -> Option<c_int> {
         let status = self.word(entry.words() - 1) as *const c_int;
-        // SAFETY: the caller's place of the status.
+        // SAFETY: the caller's variable for the status.
         unsafe { status.as_ref() }.copied()
     }
 
     /// Stores the status.
     ///
     /// # Safety
-    /// There is a place for it: see `status`.
+    /// The caller passed a variable for it: see `status`.
     pub(super) unsafe fn set_status(self, entry: &Entry, status: c_int) {
         let place = self.word(entry.words() - 1) as *mut c_int;
-        // SAFETY: the caller's place of the status.
+        // SAFETY: the caller's variable for the status.
         unsafe { place.write(status) };
     }
 
-    /// Whether the status says that no error happened before: after one, nothing else of the arguments need be valid.
+    /// Whether the status reports no earlier error: after one, the other arguments need not be valid.
     pub(super) fn has_no_error(self, entry: &Entry) -> bool {
         self.status(entry) == Some(0)
     }
 
-    /// Interprets the arguments; an error if the call is not a plain one, or fills less than `least` bytes. Nothing is
-    /// touched.
+    /// Interprets the arguments. Returns an error if the call is unusual, or fills less than `least` bytes. Changes
+    /// nothing.
     pub(super) fn call(
         self,
         entry: &Entry,
@@ -149,7 +149,7 @@ impl Arguments {
             kind = kind_of(code).ok_or(Reason::Type)?;
             is_long = matches!(code, 40 | 41);
         }
-        // The null value comes before the sizes of planes and cubes.
+        // In functions for planes and cubes, the null value precedes the sizes.
         let mut nulls = None;
         let place = match entry.shape {
             Shape::Pixels => {
@@ -209,7 +209,7 @@ impl Arguments {
                 let rows = if is_cube { Some(reader.number()) } else { None };
                 let (width, height) = (reader.number(), reader.number());
                 let depth = if is_cube { reader.number() } else { 1 };
-                // Rows that are apart in the array are read one by one.
+                // Rows with gaps between them in the array are read one by one.
                 if columns != width || rows.is_some_and(|rows| rows != height) {
                     return Err(Reason::Arguments);
                 }
@@ -268,11 +268,11 @@ impl Reader {
 
     /// Reads a value of the caller.
     fn at<T: AnyBitPattern>(address: usize) -> T {
-        // SAFETY: a pointer of the caller to such a value.
+        // SAFETY: a pointer of the caller to a value of this type.
         unsafe { (address as *const T).read_unaligned() }
     }
 
-    /// An `int`.
+    /// Reads an `int`.
     fn integer(&mut self) -> c_int {
         match self.caller {
             Caller::C => self.word() as c_int,
@@ -280,7 +280,7 @@ impl Reader {
         }
     }
 
-    /// A `long`: of Fortran an INTEGER.
+    /// Reads a `long`; in Fortran an INTEGER.
     fn number(&mut self) -> i64 {
         match self.caller {
             Caller::C => self.word() as i64,
@@ -288,7 +288,7 @@ impl Reader {
         }
     }
 
-    /// A `LONGLONG`.
+    /// Reads a `LONGLONG`.
     fn long(&mut self) -> i64 {
         match self.caller {
             Caller::C => self.word() as i64,
@@ -297,7 +297,7 @@ impl Reader {
         }
     }
 
-    /// An array of `long`, of Fortran of INTEGER.
+    /// Reads an array of `long`; in Fortran of INTEGER.
     fn longs(&self, address: usize, count: usize) -> Result<Vec<i64>, Reason> {
         if address == 0 {
             return Err(Reason::Arguments);
@@ -323,7 +323,7 @@ impl Reader {
         (!file.is_null()).then_some(Handle::new(file))
     }
 
-    /// A null value: in a register, or at a pointer of Fortran.
+    /// Reads a null value: from a register, or through a pointer in Fortran.
     fn null(&mut self, kind: PixelType) -> Result<NullWish, Reason> {
         match self.caller {
             Caller::C if kind.is_float() => {
@@ -339,7 +339,7 @@ impl Reader {
         }
     }
 
-    /// A pointer to a null value, or NULL.
+    /// Reads a null value through a pointer, which may be NULL.
     fn null_at_pointer(&mut self, kind: PixelType) -> NullWish {
         match self.pointer() {
             0 => NullWish::Ignore,
@@ -348,7 +348,7 @@ impl Reader {
     }
 }
 
-/// The bits of a value of the caller.
+/// Returns the bits of a value of the caller.
 fn bits_at(kind: PixelType, address: usize) -> u64 {
     match kind.bytes() {
         1 => Reader::at::<u8>(address).into(),
@@ -358,7 +358,7 @@ fn bits_at(kind: PixelType, address: usize) -> u64 {
     }
 }
 
-/// A null value of 0 says that nothing is looked for.
+/// Interprets a null value; 0 means that nulls are not checked.
 fn wish(kind: PixelType, bits: u64) -> NullWish {
     let bits = match kind.bytes() {
         1 => bits & 0xff,
@@ -374,7 +374,7 @@ fn wish(kind: PixelType, bits: u64) -> NullWish {
     if is_zero { NullWish::Ignore } else { NullWish::Value(bits) }
 }
 
-/// The type of a code of CFITSIO.
+/// Returns the type with a code of CFITSIO.
 fn kind_of(code: c_int) -> Option<PixelType> {
     Some(match code {
         11 => PixelType::U8,
@@ -392,15 +392,15 @@ fn kind_of(code: c_int) -> Option<PixelType> {
 }
 
 impl Call {
-    /// Bytes of the array that it fills.
+    /// Returns the size of the array to fill, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.count * self.request.kind.bytes()
     }
 
-    /// The caller's arrays, values and flags, as bytes.
+    /// Returns the caller's arrays, values and flags, as bytes.
     ///
     /// # Safety
-    /// They have the elements that the call says, and nothing else uses them meanwhile.
+    /// They must have the number of elements in the call, and nothing else may use them meanwhile.
     #[expect(clippy::mut_from_ref, reason = "the arrays are the caller's, not the call's")]
     pub(super) unsafe fn arrays(&self) -> (&mut [u8], Option<&mut [u8]>) {
         // SAFETY: the caller's array.
@@ -412,29 +412,30 @@ impl Call {
         (values, flags)
     }
 
-    /// Stores the results of a call that was served; returns its status.
+    /// Stores the results of a served call; returns its status.
     ///
     /// # Safety
-    /// The caller's places are still there.
+    /// The caller's variables must still exist.
     pub(super) unsafe fn finish(&self, served: Found) -> u64 {
         if !self.any_null.is_null() {
-            // SAFETY: the caller's place.
+            // SAFETY: the caller's variable.
             unsafe { self.any_null.write(served.any_null.into()) };
         }
         let status = served.status();
-        // SAFETY: the caller's place.
+        // SAFETY: the caller's variable.
         unsafe { self.status.write(status) };
         status as u64
     }
 
-    /// The results that the real function stored: whether there are nulls, if the caller asks for it, and the status.
+    /// Returns the results stored by the real function: whether there are nulls, if the caller requested that, and the
+    /// status.
     ///
     /// # Safety
-    /// The caller's places are still there.
+    /// The caller's variables must still exist.
     pub(super) unsafe fn results(&self) -> (Option<c_int>, c_int) {
-        // SAFETY: NULL, or the caller's place.
+        // SAFETY: NULL, or the caller's variable.
         let any_null = unsafe { self.any_null.as_ref() }.copied();
-        // SAFETY: the caller's place.
+        // SAFETY: the caller's variable.
         (any_null, unsafe { self.status.read() })
     }
 }

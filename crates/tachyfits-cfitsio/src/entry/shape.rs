@@ -1,10 +1,10 @@
-//! The kinds of functions that the library defines before CFITSIO does.
+//! Kinds of functions that this library overrides.
 
 use std::ffi::CStr;
 
 use tachyfits::PixelType;
 
-/// The arguments of a function, in their order, and so what it does.
+/// Order of a function's arguments, which also determines its purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// `ffgpxv`, `ffgpxvll`: coordinates and a count, any type.
@@ -25,44 +25,45 @@ pub(super) enum Shape {
     ColumnOfType,
     /// `ffgcve`: a column.
     Column,
-    /// A file is closed: its descriptor is too.
+    /// A file is closed, and its descriptor with it.
     Close,
-    /// `ffpscl`: scaling of an image is set, by two doubles.
+    /// `ffpscl`: sets the scaling of an image, with two doubles.
     Scale,
-    /// `ffpnul`: the null value of an image is set.
+    /// `ffpnul`: sets the null value of an image.
     NullValue,
-    /// `fits_img_decompress`: a compressed image is written as a plain one.
+    /// `fits_img_decompress`: writes a compressed image as a plain one.
     Decompress,
-    /// `ffpcks`: the sums of an HDU are updated.
+    /// `ffpcks`: updates the checksums of an HDU.
     Checksum,
 }
 
-/// How a caller passes arguments.
+/// Calling convention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Caller {
-    /// By value; counts have 64 bits.
+    /// Arguments by value; counts have 64 bits.
     C,
-    /// By reference; counts are integers of 32 bits.
+    /// Arguments by reference; counts are 32-bit integers.
     Fortran,
-    /// By reference; first elements and counts of images, first rows and elements of columns have 64 bits.
+    /// Arguments by reference; first elements and counts of images, and first rows and elements of columns, have 64
+    /// bits.
     LongFortran,
 }
 
-/// A row of the table.
+/// Row of the table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) name: &'static CStr,
     pub(super) shape: Shape,
     pub(super) caller: Caller,
-    /// Type of the array; the argument says it where a function takes any type.
+    /// Type of the array; functions for any type read it from an argument.
     pub(super) kind: PixelType,
-    /// Whether null elements are marked, not replaced.
+    /// Whether null elements are flagged instead of replaced.
     pub(super) flags: bool,
 }
 
 impl Entry {
-    /// How many integers and pointers a function has, the last of which is the status. A null value is a float, or one of
-    /// them.
+    /// Returns the number of integers and pointers of a function, the last of which is the status. A null value is a
+    /// float, or one of these.
     pub(super) fn words(&self) -> usize {
         let all = match self.shape {
             Shape::Close | Shape::Scale | Shape::Checksum => 2,

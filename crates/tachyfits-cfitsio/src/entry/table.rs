@@ -1,4 +1,4 @@
-//! The exported names: each is a stub of two instructions that says which row of the table it is.
+//! The exported names: each is a stub of two instructions that passes its row of the table.
 
 use std::arch::naked_asm;
 use std::ffi::CStr;
@@ -18,8 +18,8 @@ macro_rules! entries {
 
         $($(
             #[unsafe(naked)]
-            // SAFETY: no other library that this one is linked with has the name; to come before the one of CFITSIO is
-            // its purpose.
+            // SAFETY: no other library linked with this one defines the name; overriding CFITSIO's function is the
+            // purpose.
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name() {
                 naked_asm!(
@@ -56,7 +56,7 @@ macro_rules! nulls {
     };
 }
 
-// The type of functions that take any type, and of those without an array, means nothing.
+// The type is ignored for functions of any type, and for functions without an array.
 entries! {
     Pixels C value: ffgpxv U8, ffgpxvll U8;
     Pixels C flags: ffgpxf U8, ffgpxfll U8;

@@ -1,4 +1,4 @@
-//! Objects of servers, beside their bytes in memory, with every fault that a server can have.
+//! Objects of servers compared with their bytes in memory, with every fault that a server can have.
 
 #![expect(clippy::single_range_in_vec_init, reason = "a list of ranges may have one")]
 
@@ -23,7 +23,7 @@ fn content(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|at| (at ^ (at / 61) ^ (at / 4096 * 7)) as u8).collect()
 }
 
-/// A server of one file, and the file opened.
+/// Starts a server of one file, and opens the file.
 fn served(
     bytes: usize,
     respond: impl Fn(&Query, &[u8]) -> Answer + Send + Sync + 'static,
@@ -39,7 +39,7 @@ fn usual(query: &Query, file: &[u8]) -> Answer {
     Answer::part(query, file, Some("\"one\""))
 }
 
-/// Reads ranges by one call.
+/// Reads ranges with one call.
 fn read(storage: &dyn Storage, ranges: &[Range<usize>]) -> Result<Vec<Vec<u8>>, IoError> {
     let mut parts: Vec<Vec<u8>> = ranges.iter().map(|range| vec![0; range.len()]).collect();
     let mut requests: Vec<Request<'_>> = ranges
@@ -80,7 +80,7 @@ fn opening_takes_one_request_and_ranges_go_at_a_time() {
     assert_eq!((storage.bytes(), storage.kind()), (4 << 20, "remote"));
     assert_eq!(storage.profile().latency, Latency::Network);
     assert_eq!(storage.id().version(), Some("\"one\" 4194304"));
-    // The first bytes are there already.
+    // The first bytes were read at opening.
     let ranges: Vec<Range<usize>> =
         (0..12).map(|n| n * 300_000).map(|start| start..start + 1000).collect();
     let parts = read(&*storage, &ranges).expect("the bytes");
@@ -137,7 +137,7 @@ fn an_encoded_transfer_is_refused() {
 
 #[test]
 fn another_version_is_an_error_and_never_mixed() {
-    // With If-Match, by a server that does not know it, and by one that has only a time.
+    // Servers with If-Match, without it, and with only a time.
     let of_time = |query: &Query, file: &[u8]| {
         let day = if query.number == 0 { "Thu, 01" } else { "Fri, 02" };
         Answer::part(query, file, None)
@@ -258,7 +258,7 @@ fn gzip_content_is_read_once_from_beginning_to_end() {
     assert!(server.log().len() < 10 && server.sent() < size + (128 << 10));
 }
 
-/// The last bytes of a file of 200 000.
+/// The last bytes of a file of 200 000 bytes.
 struct Last;
 
 impl Tasks for Last {

@@ -1,4 +1,4 @@
-//! A server on this machine that answers as a test says, and keeps a log of the requests.
+//! A local server with scripted responses and a log of the requests.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// A request of a client.
+/// Request of a client.
 #[derive(Clone, Debug)]
 pub struct Query {
-    /// The path, and what follows the question mark.
+    /// Path with query.
     pub target: String,
     pub headers: Vec<(String, String)>,
-    /// Its number, from 0.
+    /// Number of the request, from 0.
     pub number: usize,
 }
 
@@ -23,20 +23,20 @@ impl Query {
         self.headers.iter().find(same).map(|(_, value)| value.as_str())
     }
 
-    /// The range, both ends inside.
+    /// Returns the range, both ends included.
     pub fn range(&self) -> Option<(usize, usize)> {
         let (first, last) = self.header("range")?.strip_prefix("bytes=")?.split_once('-')?;
         Some((first.parse().ok()?, last.parse().ok()?))
     }
 }
 
-/// An answer.
+/// Response to a request.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: &'static str,
     pub headers: Vec<(&'static str, String)>,
     pub body: Vec<u8>,
-    /// The connection ends after this many bytes of the body.
+    /// Number of bytes of the body after which the connection ends.
     pub cut: Option<usize>,
     pub delay: Duration,
 }
@@ -47,7 +47,7 @@ impl Answer {
         Answer { status, headers, body, cut: None, delay: Duration::ZERO }
     }
 
-    /// The answer of a server of files; `e_tag` is sent as it is.
+    /// Returns the response of a file server; `e_tag` is sent unchanged.
     pub fn part(query: &Query, content: &[u8], e_tag: Option<&str>) -> Answer {
         let size = content.len();
         let mut answer = Answer::status("206 Partial Content");
@@ -152,12 +152,12 @@ impl Server {
         self.log.lock().expect("the log").clone()
     }
 
-    /// Bytes of bodies.
+    /// Returns the number of bytes of all bodies.
     pub fn sent(&self) -> usize {
         self.sent.load(Ordering::SeqCst)
     }
 
-    /// The most requests that were under way at a time.
+    /// Returns the maximum number of concurrent requests.
     pub fn most_at_a_time(&self) -> usize {
         self.most.load(Ordering::SeqCst)
     }
@@ -179,7 +179,7 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Query> {
     Some(Query { target, headers, number: 0 })
 }
 
-/// Whether the connection can be used again.
+/// Sends a response; returns whether the connection can be reused.
 fn send(stream: &mut TcpStream, answer: &Answer) -> bool {
     let mut head =
         format!("HTTP/1.1 {}\r\nContent-Length: {}\r\n", answer.status, answer.body.len());
