@@ -165,7 +165,8 @@ const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 /// Copies owner, mode and access control list of the file at a path to an open file, and with `all` the other extended
 /// attributes. Without `all`, the owner is copied only if this user may change owners, which on Linux only root may.
 ///
-/// # Errors If an attribute cannot be copied, except those managed by the system (`security.*`).
+/// # Errors
+/// If an attribute cannot be copied, except those managed by the system (`security.*`).
 pub(crate) fn keep_attributes(from: &Path, to: &File, all: bool) -> io::Result<()> {
     let (old, new) = (std::fs::metadata(from)?, to.metadata()?);
     let owner = (old.uid() != new.uid()).then_some(old.uid());
