@@ -1,4 +1,4 @@
-//! Tells the module which compiler and profile it was built with, for `build_info()`.
+//! Passes the compiler and profile of the build to the module, for `build_info()`.
 
 use std::env;
 use std::process::Command;
@@ -9,7 +9,7 @@ fn main() {
     println!("cargo::rustc-env=TACHYFITS_PROFILE={}", variable("PROFILE"));
 }
 
-/// Version of the compiler, in one line.
+/// Returns the version of the compiler, in one line.
 fn compiler() -> Option<String> {
     let output = Command::new(variable("RUSTC")).arg("--version").output().ok()?;
     let words = String::from_utf8(output.stdout).ok()?;

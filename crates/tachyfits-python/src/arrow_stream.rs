@@ -1,4 +1,4 @@
-//! Rows of a table as a stream of Arrow batches, in a capsule that other libraries take.
+//! Rows of a table as a stream of Arrow batches, in a capsule for other libraries.
 
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -11,9 +11,10 @@ use crate::text::GivenText;
 
 #[pymethods]
 impl Table {
-    /// Return a capsule of a stream of the rows from ``first`` to before ``end``, which its consumer reads batch by batch.
-    // `metadata` is of the schema, and of the field of each column. `faults` is called once after the last batch with, for each
-    // column, the number of elements that were not as the Standard has them, and whether arrays miss the shape of TDIMn.
+    /// Return a capsule with a stream of the rows ``first`` to before ``end``, which its consumer reads batch by batch.
+    // `metadata` has the metadata of the schema, and of the field of each column. `faults` is called once after the
+    // last batch with, per column, the number of elements that violate the Standard, and whether arrays differ in shape
+    // from TDIMn.
     #[pyo3(signature = (columns, first, end, *, condition, batch_rows, metadata, faults, threads=0))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn arrow_stream<'py>(

@@ -1,4 +1,4 @@
-//! NumPy arrays as memory that the engine writes into: new ones, and those of the caller (`out=`).
+//! NumPy arrays as memory that the engine writes to: new arrays, and arrays of the caller (`out=`).
 
 use numpy::{
     Element, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadwriteArrayDyn, PyUntypedArray,
@@ -11,10 +11,10 @@ use tachyfits_memory as memory;
 
 use crate::errors::{OrRaise, exception, refused};
 
-/// Where a message is about: file and HDU.
+/// Subject of a message: file and HDU.
 pub(crate) type Place<'a> = (&'a str, Option<usize>);
 
-/// NumPy's name of a type.
+/// Returns NumPy's name of a type.
 pub(crate) fn name(pixel: PixelType) -> &'static str {
     match pixel {
         PixelType::U8 => "uint8",
@@ -30,7 +30,7 @@ pub(crate) fn name(pixel: PixelType) -> &'static str {
     }
 }
 
-/// The same code for the Rust type of each pixel type.
+/// Runs the same code for the Rust type of each pixel type.
 macro_rules! with_type {
     ($pixel:expr, $function:ident($($argument:expr),*)) => {
         match $pixel {
@@ -48,11 +48,11 @@ macro_rules! with_type {
     };
 }
 
-/// A type of pixels that the engine reads and writes.
+/// Pixel type that the engine reads and writes.
 trait Pixel: Element + bytemuck::NoUninit {
-    /// The engine's name of it.
+    /// The engine's name of the type.
     const TYPE: PixelType;
-    /// An array as the engine takes it.
+    /// Converts an array to the engine's form.
     fn output(pixels: &mut [Self]) -> OutputPixels<'_>;
 }
 
@@ -82,8 +82,8 @@ macro_rules! integers {
 }
 integers!(u8: U8 i8: I8 i16: I16 u16: U16 i32: I32 u32: U32 i64: I64 u64: U64);
 
-/// A new array whose elements are not set yet. NumPy makes it, so that its allocator's large pages and its refusals
-/// (too large, too many axes) are those that people know.
+/// Returns a new uninitialised array. NumPy allocates it, so it has the large pages of NumPy's allocator and NumPy's
+/// error messages (too large, too many axes).
 pub(crate) fn empty<'py, T: Element>(
     py: Python<'py>,
     shape: &[u64],
@@ -92,7 +92,7 @@ pub(crate) fn empty<'py, T: Element>(
     make(py, "empty", shape, place)
 }
 
-/// A new array of zeros; memory that is not written to costs nothing.
+/// Returns a new array of zeros; memory that is not written to costs nothing.
 pub(crate) fn zeros<'py, T: Element>(
     py: Python<'py>,
     shape: &[u64],
@@ -101,7 +101,7 @@ pub(crate) fn zeros<'py, T: Element>(
     make(py, "zeros", shape, place)
 }
 
-/// Arrays that cannot be refused, and are so small that zeros cost nothing.
+/// Number of axes that every array may have. Small arrays of zeros cost nothing.
 const FEW_AXES: usize = 32;
 const FEW_BYTES: u64 = 64 << 10;
 
@@ -111,8 +111,8 @@ fn make<'py, T: Element>(
     shape: &[u64],
     place: Place<'_>,
 ) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
-    // To look for NumPy and its function takes longer than to read few pixels.
-    // An axis of length 0 counts as 1: NumPy refuses a shape whose other axes are too long.
+    // Importing NumPy and its function takes longer than reading a few pixels. An axis of length 0 counts as 1, because
+    // NumPy rejects a shape whose other axes are too long.
     let bytes = shape
         .iter()
         .fold(size_of::<T>() as u64, |bytes, &length| bytes.saturating_mul(length.max(1)));
@@ -126,7 +126,7 @@ fn make<'py, T: Element>(
     Ok(array.cast_into()?)
 }
 
-/// The error for an array that NumPy cannot make.
+/// Returns the error for an array that NumPy cannot allocate.
 pub(crate) fn no_array(py: Python<'_>, place: Place<'_>, shape: &[u64], error: &PyErr) -> PyErr {
     let expected = format!("an array of shape {}", tuple(shape));
     let refusal =
@@ -134,7 +134,7 @@ pub(crate) fn no_array(py: Python<'_>, place: Place<'_>, shape: &[u64], error: &
     exception(py, &refusal)
 }
 
-/// A shape as Python writes it.
+/// Formats a shape as a Python tuple.
 pub(crate) fn tuple(shape: &[u64]) -> String {
     let lengths: Vec<_> = shape.iter().map(u64::to_string).collect();
     match lengths.as_slice() {
@@ -143,7 +143,7 @@ pub(crate) fn tuple(shape: &[u64]) -> String {
     }
 }
 
-/// Makes an array and fills it.
+/// Allocates an array and fills it.
 pub(crate) fn filled<'py>(
     py: Python<'py>,
     pixel: PixelType,
@@ -166,9 +166,8 @@ fn filled_of<'py, T: Pixel>(
     Ok(array.as_untyped().clone())
 }
 
-/// Fills the caller's array. It must have exactly this type and shape, be native-endian and
-/// writable. If its memory is not contiguous in C order, the pixels are read into such an array
-/// first and then copied.
+/// Fills the caller's array, which must have exactly this type and shape, be native-endian and writable. If its memory
+/// is not contiguous in C order, the pixels are read into a contiguous array first and then copied.
 pub(crate) fn fill_out(
     py: Python<'_>,
     out: &Bound<'_, PyUntypedArray>,
@@ -198,7 +197,7 @@ fn fill_out_of<T: Pixel>(
         }
     };
     let mut borrowed = borrow(py, array, place)?;
-    // The slice that NumPy's Rust side gives may also be in Fortran order.
+    // The slice from NumPy's Rust interface may also be in Fortran order.
     if array.is_c_contiguous() && array.is_aligned() {
         return fill(T::output(borrowed.as_slice_mut()?));
     }
@@ -207,8 +206,8 @@ fn fill_out_of<T: Pixel>(
     out.set_item(PyEllipsis::get(py), pieces)
 }
 
-/// Passes the bytes of the caller's array to `take`: native-endian, contiguous in C order, of a
-/// pixel type.
+/// Passes the bytes of the caller's array to `take`. It must be native-endian, contiguous in C order, and of a pixel
+/// type.
 pub(crate) fn with_bytes(
     py: Python<'_>,
     array: &Bound<'_, PyUntypedArray>,
@@ -243,7 +242,7 @@ fn with_bytes_of<T: Pixel>(
     take(bytemuck::cast_slice(borrowed.as_slice()?), T::TYPE)
 }
 
-/// Borrows an array for writing: refused when it is read-only, or memory of it is being written by another operation.
+/// Borrows an array for writing. Fails if it is read-only, or another operation is writing to its memory.
 pub(crate) fn borrow<'py, T: Element>(
     py: Python<'py>,
     array: &Bound<'py, PyArrayDyn<T>>,
@@ -255,7 +254,7 @@ pub(crate) fn borrow<'py, T: Element>(
     })
 }
 
-/// A copy of a caller's array; too little memory is an error.
+/// Copies the caller's array; too little memory is an error.
 pub(crate) fn copied<T: Element + Copy>(
     py: Python<'_>,
     array: &PyReadonlyArray1<'_, T>,
@@ -264,7 +263,7 @@ pub(crate) fn copied<T: Element + Copy>(
     copy.map_err(tachyfits::Error::from).or_raise(py)
 }
 
-/// A copy of bytes for Python; too little memory is an error.
+/// Copies bytes to a Python object; too little memory is an error.
 pub(crate) fn bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     PyBytes::new_with(py, bytes.len(), |out| {
         out.copy_from_slice(bytes);
@@ -272,7 +271,7 @@ pub(crate) fn bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, P
     })
 }
 
-/// A computed vector as an array of this shape.
+/// Returns a computed vector as an array of this shape.
 pub(crate) fn shaped<'py, T: Element>(
     py: Python<'py>,
     values: Vec<T>,

@@ -17,7 +17,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(statistics, module)?)
 }
 
-/// Warns if TACHYFITS_TIER names no tier of this machine: the fastest one is used then, which changes no result.
+/// Warns if TACHYFITS_TIER names no tier of this machine. The fastest tier is used then, with the same results.
 fn warn_of_wrong_tier(py: Python<'_>) -> PyResult<()> {
     let Err(error) = Tier::requested() else { return Ok(()) };
     let text =
@@ -25,7 +25,7 @@ fn warn_of_wrong_tier(py: Python<'_>) -> PyResult<()> {
     PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(text)?, 1)
 }
 
-/// Return what was built and what runs: a dictionary.
+/// Return a dictionary that describes the build and the running configuration.
 #[pyfunction]
 fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let tier = Tier::current();

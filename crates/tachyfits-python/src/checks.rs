@@ -1,4 +1,4 @@
-//! Whether files are what they should be: sums, and the rules of the Standard.
+//! Validity of files: checksums, and the rules of the Standard.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verify_rules, module)?)
 }
 
-/// The sums of an HDU, and whether its header states them.
+/// Checksums of an HDU, and whether its header agrees.
 #[pyclass(frozen, eq, module = "tachyfits")]
 #[derive(PartialEq)]
 pub(crate) struct Checksum(pub(crate) tachyfits::checksum::Checksum);
@@ -38,19 +38,19 @@ impl Checksum {
         self.0.datasum
     }
 
-    /// The sum of the whole HDU as stored: 0xffffffff (or 0) if CHECKSUM is right.
+    /// Sum of the whole HDU as stored: 0xffffffff (or 0) if CHECKSUM is right.
     #[getter]
     fn sum(&self) -> u32 {
         self.0.sum
     }
 
-    /// DATASUM as the header has it; None without one.
+    /// DATASUM in the header; None without one.
     #[getter]
     fn stated_datasum(&self) -> Option<&str> {
         self.0.stated_datasum.as_deref()
     }
 
-    /// CHECKSUM as the header has it; None without one.
+    /// CHECKSUM in the header; None without one.
     #[getter]
     fn stated_checksum(&self) -> Option<&str> {
         self.0.stated_checksum.as_deref()
@@ -68,7 +68,7 @@ impl Checksum {
         self.0.whole.as_str()
     }
 
-    /// Whether neither is wrong or unreadable.
+    /// Whether neither of them is wrong or unreadable.
     #[getter]
     fn ok(&self) -> bool {
         self.0.is_good()
@@ -84,32 +84,32 @@ impl Checksum {
     }
 }
 
-/// One departure of a file from the FITS Standard.
+/// A violation of the FITS Standard.
 #[pyclass(frozen, eq, module = "tachyfits")]
 #[derive(PartialEq)]
 pub(crate) struct Finding(tachyfits::verify::Finding);
 
 #[pymethods]
 impl Finding {
-    /// "error": the Standard forbids it; "warning": it advises against it, or it is probably not meant.
+    /// "error": the Standard forbids it; "warning": it advises against it, or it is probably a mistake.
     #[getter]
     fn severity(&self) -> &'static str {
         self.0.severity.as_str()
     }
 
-    /// The stable code of the rule.
+    /// Stable code of the rule.
     #[getter]
     fn code(&self) -> &'static str {
         self.0.code
     }
 
-    /// The 0-based number of the HDU; None where it is about the whole file.
+    /// 0-based number of the HDU; None if the finding concerns the whole file.
     #[getter]
     fn hdu(&self) -> Option<usize> {
         self.0.place.hdu
     }
 
-    /// The 0-based number of the card in its header.
+    /// 0-based number of the card in its header.
     #[getter]
     fn card(&self) -> Option<usize> {
         self.0.place.card
@@ -121,19 +121,19 @@ impl Finding {
         self.0.place.keyword.as_deref()
     }
 
-    /// The byte in the file, from 0.
+    /// Offset in the file, in bytes.
     #[getter]
     fn offset(&self) -> Option<u64> {
         self.0.place.offset
     }
 
-    /// The row of a table, from 1 as in FITS.
+    /// Row of a table, from 1 as in FITS.
     #[getter]
     fn row(&self) -> Option<u64> {
         self.0.place.row
     }
 
-    /// The column of a table: its number, from 1 as in FITS, and its name.
+    /// Column of a table: its number, from 1 as in FITS, and its name.
     #[getter]
     fn column(&self) -> Option<(usize, String)> {
         self.0.place.column.clone()
@@ -151,19 +151,19 @@ impl Finding {
         &self.0.found
     }
 
-    /// How many more of the same it stands for.
+    /// Number of further findings of the same kind that this one represents.
     #[getter]
     fn repeats(&self) -> u64 {
         self.0.repeats
     }
 
-    /// The hint.
+    /// Hint for the user.
     #[getter]
     fn advice(&self) -> Cow<'static, str> {
         interface::hint(self.0.advice)
     }
 
-    /// The section of the Standard 4.0; "" where there is none to name.
+    /// Section of the Standard 4.0; "" if no section applies.
     #[getter]
     fn section(&self) -> &'static str {
         self.0.section
@@ -188,7 +188,7 @@ fn options(headers_only: bool) -> VerifyOptions {
     VerifyOptions::default().headers_only(headers_only)
 }
 
-/// How many HDUs, what was found, and what was found beside the file.
+/// Number of HDUs, findings, and notices about the file.
 pub(crate) type Verified = (usize, Vec<Finding>, Vec<String>);
 
 fn findings(verified: tachyfits::verify::Verification) -> Verified {
@@ -196,7 +196,7 @@ fn findings(verified: tachyfits::verify::Verification) -> Verified {
     (verified.hdus, verified.findings.into_iter().map(Finding).collect(), notices)
 }
 
-/// Compare a file with the Standard; return the number of HDUs, the findings, and what was found beside the file.
+/// Compare a file with the Standard; return the number of HDUs, the findings, and notices about the file.
 #[pyfunction]
 #[pyo3(signature = (source, *, name="<bytes>", on_demand=false, headers_only=false, threads=0, progress=None))]
 fn verify(
@@ -215,7 +215,7 @@ fn verify(
     Ok(findings(verified))
 }
 
-/// The same of an open file.
+/// Verifies an open file.
 pub(crate) fn verify_file(
     py: Python<'_>,
     file: &tachyfits::FitsFile,
@@ -228,7 +228,7 @@ pub(crate) fn verify_file(
     Ok(findings(verified))
 }
 
-/// Return every rule that verification adds to the codes of errors and warnings: code, severity, section, meaning, advice.
+/// Return the rules of verification beyond errors and warnings: code, severity, section, meaning, advice.
 #[pyfunction]
 fn verify_rules() -> Vec<[Cow<'static, str>; 5]> {
     let row = |rule: &tachyfits::verify::Rule| {
@@ -239,14 +239,14 @@ fn verify_rules() -> Vec<[Cow<'static, str>; 5]> {
     tachyfits::verify::Rule::ALL.iter().map(row).collect()
 }
 
-/// Return the sum of a part of the data of an HDU, whose first byte is byte `offset` of them.
+/// Return the sum of a part of an HDU's data, which begins at byte `offset` of the data.
 #[pyfunction]
 fn sum_of_bytes(py: Python<'_>, offset: u64, data: PyReadonlyArray1<'_, u8>) -> PyResult<u32> {
     let bytes = data.as_slice()?;
     Ok(py.detach(|| tachyfits::checksum::sum_of_bytes(offset, bytes)).sum())
 }
 
-/// The sums of an HDU.
+/// Returns the checksums of an HDU.
 pub(crate) fn checksum(
     py: Python<'_>,
     file: &tachyfits::FitsFile,

@@ -15,7 +15,7 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// Information about a column of a table, by its number.
+    /// Returns the information about a column of a table, by its number.
     pub(crate) fn of(table: &tachyfits::Table, number: usize) -> Result<Column, Error> {
         let cells = table.cells(number, false)?;
         Ok(Column { column: table.layout().columns[number].clone(), cells })
@@ -24,13 +24,13 @@ impl Column {
 
 #[pymethods]
 impl Column {
-    /// TTYPEn without trailing blanks; "colN" (N from 1) without one.
+    /// TTYPEn without trailing blanks; "colN" (N from 1) if it is missing.
     #[getter]
     fn name(&self) -> &str {
         &self.column.name
     }
 
-    /// TTYPEn gave the name.
+    /// Whether TTYPEn gives the name.
     #[getter]
     fn is_named(&self) -> bool {
         self.column.is_named
@@ -60,7 +60,7 @@ impl Column {
         self.column.display.as_deref()
     }
 
-    /// TNULLn: an int, or the text of an ASCII table's field.
+    /// TNULLn: an int, or the text of a field in an ASCII table.
     #[getter]
     fn null<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(match &self.column.null {
@@ -94,19 +94,19 @@ impl Column {
         self.column.field.row_bytes()
     }
 
-    /// The cells are arrays of different lengths, in the heap.
+    /// Whether the cells are arrays of different lengths, in the heap.
     #[getter]
     fn is_variable(&self) -> bool {
         matches!(self.column.field, Field::Variable { .. })
     }
 
-    /// The code of the separator of strings of any length in a field of characters (rA:SSTRw/nnn); None without.
+    /// Code of the separator of variable-length strings in a field of characters (rA:SSTRw/nnn); None without one.
     #[getter]
     fn delimiter(&self) -> Option<u8> {
         self.column.substrings.map(|substrings| substrings.delimiter)
     }
 
-    /// The type that reading gives, as NumPy names it; of wider text than NumPy has the widest.
+    /// Type of the values when read, as named by NumPy; for text wider than NumPy supports, the widest.
     #[getter]
     fn dtype(&self) -> String {
         match self.cells.kind {
@@ -115,11 +115,11 @@ impl Column {
         }
     }
 
-    /// Of one cell, in NumPy order; empty for a scalar.
+    /// Shape of one cell, in NumPy order; empty for a scalar.
     #[getter]
     fn shape(&self) -> Vec<u64> {
         let sizes = match self.column.field {
-            // The first dimension is the width.
+            // The first dimension is the width of a string.
             Field::Variable { element: Element::Character, .. } => {
                 self.column.dimensions.get(1..).unwrap_or_default()
             }
@@ -134,7 +134,7 @@ impl Column {
     }
 }
 
-/// How text comes to Python.
+/// Python type of text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Text {
     /// NumPy's `U`.
@@ -163,16 +163,16 @@ impl Text {
     }
 }
 
-/// Bytes of the largest element that NumPy has.
+/// Bytes of the largest element that NumPy supports.
 const MOST_ELEMENT_BYTES: u64 = i32::MAX as u64;
 
 /// The NumPy type of a column's elements.
 pub(crate) struct TypeOf {
-    /// As NumPy names it.
+    /// Name in NumPy.
     pub(crate) name: String,
-    /// Bytes of one element; `None` if NumPy has none so large.
+    /// Bytes of one element; `None` if NumPy does not support it.
     pub(crate) bytes: Option<u64>,
-    /// The shape of a cell, in NumPy order.
+    /// Shape of a cell, in NumPy order.
     pub(crate) shape: Vec<u64>,
 }
 
@@ -192,7 +192,7 @@ impl TypeOf {
         TypeOf { name, bytes, shape: cells.shape.iter().rev().copied().collect() }
     }
 
-    /// NumPy's name for the elements of arrays in the heap: characters are bytes there.
+    /// Returns NumPy's name for the elements of arrays in the heap, where characters are bytes.
     pub(crate) fn elements(cells: &Cells) -> String {
         match cells.kind {
             CellKind::Text { .. } => "uint8".to_owned(),

@@ -1,4 +1,4 @@
-//! How an image is to be compressed, as Python says it.
+//! Compression options of images, as passed by Python.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -7,12 +7,12 @@ use tachyfits::tiled::{self, TileCompression};
 
 use crate::errors::argument;
 
-/// Codec, shape of a tile in NumPy order, level of quantisation, dither, its seed, divisor of HCOMPRESS, whether directives
-/// in the header come first.
+/// Codec, tile shape in NumPy order, quantisation level, dither, its seed, scale of HCOMPRESS, whether directives in
+/// the header take precedence.
 pub(crate) type GivenCompression =
     (String, Option<Vec<u64>>, Option<f64>, String, Option<u64>, i32, bool);
 
-/// The same for the engine.
+/// Converts compression options for the engine.
 pub(crate) fn engine_compression(
     py: Python<'_>,
     given: Option<GivenCompression>,
@@ -40,7 +40,7 @@ pub(crate) fn engine_compression(
     ))
 }
 
-/// Return (words, name in the Standard, keeps bits, is for columns, purpose) of each codec.
+/// Return (words, name in the Standard, is lossless, supports columns, purpose) of each codec.
 #[pyfunction]
 #[expect(clippy::type_complexity, reason = "a tuple that Python unpacks")]
 pub(crate) fn codecs(

@@ -1,4 +1,4 @@
-//! Images that are computed when they are read, and arrays as files in memory.
+//! Images that are computed on reading, and arrays as files in memory.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ use crate::text::GivenText;
 
 #[pymethods]
 impl Image {
-    /// Return the image smoothed along an axis, as the file that it would be; nothing is computed yet.
+    /// Return the image smoothed along an axis, as a file in memory whose pixels are computed on reading.
     #[pyo3(signature = (axis, weights, *, edge="repeat", blanks="renormalise", fill=false, every=1))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn smooth(
@@ -40,7 +40,7 @@ impl Image {
         Ok(FitsFile::new(image.smooth(&smoothing).or_raise(py)?))
     }
 
-    /// Return the planes of NAXIS1 and NAXIS2 smoothed with weights along x times weights along y.
+    /// Return the planes of NAXIS1 and NAXIS2 smoothed with the product of weights along x and weights along y.
     #[pyo3(signature = (x, y, *, edge="repeat", blanks="renormalise", fill=false, axes=Vec::new(), scales=vec![1.0]),
            text_signature = "($self, x, y, *, edge='repeat', blanks='renormalise', fill=False, axes=(), scales=[1.0])")]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
@@ -116,7 +116,7 @@ impl Image {
     }
 }
 
-/// Return the weights of "hanning", "boxcar" or "gaussian": float64, adding up to 1.
+/// Return the weights of "hanning", "boxcar" or "gaussian": float64 with the sum 1.
 #[pyfunction]
 #[pyo3(signature = (kernel, width=None))]
 pub(crate) fn smoothing_weights<'py>(
@@ -143,7 +143,7 @@ pub(crate) fn smoothing_weights<'py>(
     Ok(PyArray1::from_vec(py, kernel.weights().or_raise(py)?))
 }
 
-/// The type of pixels with a name of NumPy.
+/// Returns the pixel type with a NumPy name.
 fn pixel_type(py: Python<'_>, asked: &str, place: Place<'_>) -> PyResult<PixelType> {
     let found = PixelType::ALL.into_iter().find(|&pixel| buffer::name(pixel) == asked);
     found.ok_or_else(|| {
@@ -153,7 +153,7 @@ fn pixel_type(py: Python<'_>, asked: &str, place: Place<'_>) -> PyResult<PixelTy
     })
 }
 
-/// The encoding of new pixels; without a type the encoding of the image.
+/// Returns the encoding of new pixels; without a type, the encoding of the image.
 pub(crate) fn new_pixels(
     py: Python<'_>,
     pixel: Option<&str>,
@@ -189,7 +189,7 @@ pub(crate) fn array_file(
     Ok(FitsFile::new(file.expect("the bytes of an array are handed over once")))
 }
 
-/// Return the image whose pixels are in files of chunks, as a FITS file.
+/// Return the image whose pixels are in chunk files, as a FITS file.
 #[pyfunction]
 #[pyo3(signature = (folder, shape, chunk, pixel, cards, *, name))]
 pub(crate) fn chunks_file(
@@ -209,12 +209,12 @@ pub(crate) fn chunks_file(
     Ok(FitsFile::new(chunks.to_file(name, &header).or_raise(py)?))
 }
 
-/// The FITS numbers, from 0, of NumPy axes, the last one first: it varies fastest.
+/// Returns the FITS numbers, from 0, of NumPy axes, the last one first because it varies fastest.
 fn varying_axes(image: &tachyfits::Image, axes: &[i64]) -> Result<Vec<usize>, tachyfits::Error> {
     axes.iter().rev().map(|&axis| fits_axis(image, axis)).collect()
 }
 
-/// The lengths of the axes in FITS order.
+/// Returns the lengths of the axes in FITS order.
 fn fits_lengths(array: &Bound<'_, PyUntypedArray>) -> Vec<u64> {
     array.shape().iter().rev().map(|&length| length as u64).collect()
 }

@@ -1,4 +1,4 @@
-//! Text of tables: rows of NumPy columns as comma-separated text, and cells outside ASCII.
+//! Text of tables: NumPy columns as comma-separated text, and cells with text beyond ASCII.
 
 use bytemuck::{AnyBitPattern, NoUninit, try_cast_slice};
 use numpy::PyReadonlyArray1;
@@ -12,8 +12,8 @@ use crate::buffer;
 use crate::errors::not_negative;
 use crate::progress;
 
-/// A column: NumPy's name of its type ("S7" for text), the bytes of its elements, which of them are undefined, and its
-/// cells: how many elements each has, where the elements of each cell begin, or None for single elements.
+/// A column: NumPy's name of its type ("S7" for text), the bytes of its elements, flags of undefined elements, and its
+/// cells: the number of elements and the start of each cell, or None for single elements.
 pub(crate) type ColumnGiven<'py> =
     (String, PyReadonlyArray1<'py, u8>, Option<PyReadonlyArray1<'py, u8>>, Option<CellsGiven<'py>>);
 
@@ -25,7 +25,7 @@ pub(crate) enum CellsGiven<'py> {
     Offsets(PyReadonlyArray1<'py, i64>),
 }
 
-/// Return rows as comma-separated text, in pieces that follow one another.
+/// Return rows as comma-separated text, in consecutive pieces.
 #[pyfunction]
 #[pyo3(signature = (columns, rows, *, threads))]
 pub(crate) fn csv_rows<'py>(
@@ -45,7 +45,7 @@ pub(crate) fn csv_rows<'py>(
     PyList::new(py, texts)
 }
 
-/// Return the texts of some cells: in an encoding ("utf-8", "latin-1"), or None for the one that all of them are in.
+/// Return the texts of some cells in an encoding ("utf-8", "latin-1"); None selects the one that suits all cells.
 #[pyfunction]
 pub(crate) fn decode_texts(
     cells: Vec<PyBackedBytes>,
@@ -60,7 +60,7 @@ pub(crate) fn decode_texts(
     Ok(cells.iter().map(|cell| encoding.decode(cell).into_owned()).collect())
 }
 
-/// A column as the engine takes it, once it has the elements that `rows` cells need.
+/// Converts a column for the engine, after checking that it has the elements of `rows` cells.
 fn column<'a>(given: &'a ColumnGiven<'_>, rows: usize) -> PyResult<CsvColumn<'a>> {
     let (name, bytes, undefined, cells) = given;
     let bytes = bytes.as_slice()?;
@@ -93,7 +93,7 @@ fn column<'a>(given: &'a ColumnGiven<'_>, rows: usize) -> PyResult<CsvColumn<'a>
 
 fn cast<T: AnyBitPattern + NoUninit>(bytes: &[u8]) -> PyResult<&[T]> {
     if bytes.is_empty() {
-        // NumPy aligns no memory of no elements.
+        // NumPy does not align memory of empty arrays.
         return Ok(&[]);
     }
     try_cast_slice(bytes).map_err(|error| PyValueError::new_err(error.to_string()))

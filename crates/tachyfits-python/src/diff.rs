@@ -1,4 +1,4 @@
-//! Differences between two files, as plain dictionaries, from which Python makes results.
+//! Differences between two files, as plain dictionaries from which Python builds its results.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -12,7 +12,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(diff, module)?)
 }
 
-/// Compare two files; return dictionaries of what differs: see `tachyfits.diff`.
+/// Compare two files; return dictionaries of the differences: see `tachyfits.diff`.
 #[pyfunction]
 #[pyo3(signature = (
     first, second, *, absolute=0.0, relative=0.0, ignore=Vec::new(), ignore_comments=false, places=10,

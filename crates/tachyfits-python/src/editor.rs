@@ -1,4 +1,4 @@
-//! A file that is being edited: changes wait until they are written, all of them or none.
+//! A file that is being edited: changes are collected and then written atomically.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use crate::header::{Cards, header_for, rows as card_rows};
 use crate::progress;
 use crate::text::GivenText;
 
-/// A file that is being edited. Nothing is written before `commit`; a failure leaves the file as it was.
+/// A file that is being edited. Only `commit` writes to the file, which stays unchanged if that fails.
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct Editor(Mutex<Option<tachyfits::Editor>>);
 
@@ -22,8 +22,8 @@ impl Editor {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets `work` look at or change the editor. No lock is held meanwhile: it may call Python, and others may wait for
-    /// the interpreter.
+    /// Calls `work` with the editor. No lock is held meanwhile, because `work` may call Python, and other threads may
+    /// wait for the interpreter.
     pub(crate) fn with<T>(
         &self,
         py: Python<'_>,
@@ -62,7 +62,7 @@ impl Editor {
         self.with(py, |editor| Ok(editor.notices().iter().map(ToString::to_string).collect()))
     }
 
-    /// The file.
+    /// Name of the file.
     #[getter]
     fn name(&self, py: Python<'_>) -> PyResult<String> {
         self.with(py, |editor| Ok(editor.name().to_owned()))
@@ -109,7 +109,7 @@ impl Editor {
         })
     }
 
-    /// Put cards before the card of a (0-based) number.
+    /// Insert cards before the card of a (0-based) number.
     fn insert_cards(
         &self,
         py: Python<'_>,
@@ -129,7 +129,7 @@ impl Editor {
         })
     }
 
-    /// Give the first card of a keyword another comment, its value as it is written.
+    /// Change the comment of the first card of a keyword, keeping its value as written.
     fn comment_card(
         &self,
         py: Python<'_>,
@@ -146,12 +146,12 @@ impl Editor {
         })
     }
 
-    /// Remove all cards of a keyword; return how many there were.
+    /// Remove all cards of a keyword; return their number.
     fn delete_cards(&self, py: Python<'_>, hdu: usize, keyword: GivenText) -> PyResult<usize> {
         self.with(py, |editor| editor.delete(hdu, &keyword).or_raise(py))
     }
 
-    /// Give the first card of a keyword another one; false if there is none.
+    /// Change the keyword of the first card of a keyword; return False if there is no such card.
     fn rename_card(
         &self,
         py: Python<'_>,
@@ -162,7 +162,7 @@ impl Editor {
         self.with(py, |editor| editor.rename(hdu, &keyword, &to).or_raise(py))
     }
 
-    /// Return the keyword of the card that a keyword means: of a HIERARCH card if no other has it.
+    /// Return the full keyword of the card that a keyword refers to: of a HIERARCH card if no other matches.
     fn meant_keyword(&self, py: Python<'_>, hdu: usize, keyword: GivenText) -> PyResult<String> {
         self.with(py, |editor| {
             let header = editor.header(hdu).or_raise(py)?;
@@ -173,12 +173,12 @@ impl Editor {
         })
     }
 
-    /// State DATASUM and CHECKSUM of an HDU; where they are stated already they are kept right without this.
+    /// Write DATASUM and CHECKSUM of an HDU. Existing ones are kept up to date without this.
     fn update_checksums(&self, py: Python<'_>, hdu: usize) -> PyResult<()> {
         self.with(py, |editor| editor.update_checksums(hdu).or_raise(py))
     }
 
-    /// Insert a copy of an HDU of any file before the HDU of a number; at the end if there is none of it.
+    /// Insert a copy of an HDU of any file before the HDU of a number; at the end if that does not exist.
     fn copy(&self, py: Python<'_>, at: usize, file: &FitsFile, hdu: usize) -> PyResult<()> {
         self.with(py, |editor| editor.copy(at, file.engine(), hdu).or_raise(py))
     }
@@ -188,12 +188,12 @@ impl Editor {
         self.with(py, |editor| editor.remove(hdu).or_raise(py))
     }
 
-    /// Return the file as it will be.
+    /// Return the file with all changes, without writing it.
     fn preview(&self, py: Python<'_>) -> PyResult<FitsFile> {
         self.with(py, |editor| Ok(FitsFile::new(editor.preview().or_raise(py)?)))
     }
 
-    /// Write all changes. The editor is over then, whether it could be done or not.
+    /// Write all changes. Afterwards the editor is closed, whether this succeeds or not.
     #[pyo3(signature = (*, sync=false, threads=0, progress=None))]
     fn commit<'py>(
         &self,
@@ -212,7 +212,7 @@ impl Editor {
         Ok(said)
     }
 
-    /// Forget the changes.
+    /// Discard the changes.
     fn discard(&self) {
         drop(self.lock().take());
     }

@@ -12,7 +12,7 @@ type Layout = (Vec<u64>, i64, f64, f64, bool, Option<i64>, Option<String>);
 
 #[pymethods]
 impl Editor {
-    /// Return what the header of an image says of its pixels.
+    /// Return the properties of an image's pixels according to its header.
     fn image_layout(&self, py: Python<'_>, hdu: usize) -> PyResult<Layout> {
         self.with(py, |editor| {
             let layout = editor.image_layout(hdu).or_raise(py)?;
@@ -23,12 +23,12 @@ impl Editor {
         })
     }
 
-    /// Check that the data of an HDU are whole, before pixels for it are made.
+    /// Check that the data of an HDU are complete, before computing pixels for it.
     fn check_pixels(&self, py: Python<'_>, hdu: usize) -> PyResult<()> {
         self.with(py, |editor| editor.check_pixels(hdu).or_raise(py))
     }
 
-    /// Give the pixels of a section other values, which are stored ones, big-endian.
+    /// Set the pixels of a section to stored values, big-endian.
     fn update_pixels(
         &self,
         py: Python<'_>,

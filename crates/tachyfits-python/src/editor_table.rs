@@ -12,7 +12,7 @@ use crate::text::GivenText;
 
 #[pymethods]
 impl Editor {
-    /// Insert rows before the row of a number: the cells of every column, as `FileWriter.write_rows` takes them.
+    /// Insert rows before the row of a number; the cells of every column are as for `FileWriter.write_rows`.
     #[pyo3(signature = (hdu, at, cells, rows, *, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn insert_rows(
@@ -39,7 +39,7 @@ impl Editor {
         self.with(py, |editor| editor.delete_rows(hdu, &rows).or_raise(py))
     }
 
-    /// Give the cells of a column in some rows other values.
+    /// Set the cells of a column in some rows.
     #[pyo3(signature = (hdu, column, rows, cells, *, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn update_cells(
@@ -90,12 +90,12 @@ impl Editor {
         self.with(py, |editor| editor.delete_columns(hdu, &columns).or_raise(py))
     }
 
-    /// Leave out what no array reaches in the heap, and what is between rows and heap; return how many bytes that is.
+    /// Remove unused bytes of the heap and the gap before it; return the number of bytes removed.
     fn compact_heap(&self, py: Python<'_>, hdu: usize) -> PyResult<u64> {
         self.with(py, |editor| py.detach(|| editor.compact_heap(hdu)).or_raise(py))
     }
 
-    /// Give a column another name.
+    /// Rename a column.
     fn rename_column(
         &self,
         py: Python<'_>,

@@ -1,6 +1,7 @@
-//! Exceptions: one class for each kind of error, under one base, each also a subclass of the matching built-in exception.
+//! Exceptions: one class per kind of error, with a common base class, each also a subclass of the matching built-in
+//! exception.
 //!
-//! PyO3 cannot declare two base classes, so the classes are made as Python makes them, by calling `type`.
+//! PyO3 cannot declare two base classes, so the classes are created by calling Python's `type`.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -19,17 +20,17 @@ use tachyfits::{Error, ErrorKind, Reason};
 
 use crate::interface;
 
-/// The code of arguments that only the Python functions have: the engine has no words for them.
+/// Code and hints of errors in arguments that only exist in Python.
 const ARGUMENT: (&str, &str, &str) =
     ("argument", "usage", "An argument of a Python function is invalid.");
 
-/// Where the exceptions are to be imported from: tracebacks and pickles say so.
+/// Module of the exceptions in tracebacks and pickles.
 const MODULE: &str = "tachyfits";
 
 struct Classes {
     base: Py<PyType>,
     io: Py<PyType>,
-    /// Kinds of `io` that are also the built-in class for their error number, by that class.
+    /// Subclasses of the I/O error that also derive from a built-in class, listed by that class.
     of_the_system: Vec<(Py<PyType>, Py<PyType>)>,
     format: Py<PyType>,
     usage: Py<PyType>,
@@ -54,7 +55,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         &[base.clone(), py.get_type::<PyOSError>()],
         "The file cannot be read or written; ``errno`` and ``filename`` are set if known.",
     )?;
-    // OSError would say "[Errno 2] None: 'name'" in place of the message.
+    // OSError would print "[Errno 2] None: 'name'" instead of the message.
     io.setattr("__str__", py.get_type::<PyBaseException>().getattr("__str__")?)?;
     let mut of_the_system = Vec::new();
     for (name, built_in, doc) in [
@@ -112,7 +113,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(error_codes, module)?)
 }
 
-/// Makes a class and adds it to the module.
+/// Creates a class and adds it to the module.
 fn class<'py>(
     module: &Bound<'py, PyModule>,
     name: &str,
@@ -141,7 +142,7 @@ fn error_codes() -> Vec<(&'static str, &'static str, String)> {
     engine.chain(records).chain([(code, kind, meaning.to_owned())]).collect()
 }
 
-/// An error of a crate below, of which Python makes an exception.
+/// Error of another crate that is raised as an exception.
 pub(crate) trait Raised: Display + Send {
     fn kind(&self) -> ErrorKind;
     fn code(&self) -> &'static str;
@@ -171,7 +172,7 @@ macro_rules! raised {
 
 raised!(Error, tachyfits_records::Error);
 
-/// Results of the crates below as Python raises them.
+/// Conversion of results of other crates to Python exceptions.
 pub(crate) trait OrRaise<T> {
     fn or_raise(self, py: Python<'_>) -> PyResult<T>;
 }
@@ -182,10 +183,10 @@ impl<T, E: Raised> OrRaise<T> for Result<T, E> {
     }
 }
 
-/// The exception for an error of the engine.
+/// Returns the exception for an error of the engine.
 ///
-/// An exception of a file object is the cause of it. If that is one of ours, or ends the program (KeyboardInterrupt), it
-/// replaces the error.
+/// An exception of a file object becomes its cause. If that is one of our exceptions, or ends the program
+/// (KeyboardInterrupt), it replaces the error.
 pub(crate) fn exception(py: Python<'_>, error: &impl Raised) -> PyErr {
     match raised(error.io()) {
         Some(raised) if is_ours(py, raised) || !raised.is_instance_of::<PyException>(py) => {
@@ -201,7 +202,7 @@ pub(crate) fn exception(py: Python<'_>, error: &impl Raised) -> PyErr {
     }
 }
 
-/// The exception that a file object raised when it was read.
+/// Returns the exception that a file object raised on reading.
 fn raised(error: Option<&IoError>) -> Option<&PyErr> {
     match error? {
         IoError::Read { source, .. } => source.get_ref()?.downcast_ref(),
@@ -236,7 +237,7 @@ fn io_error(
     };
     let mut class = classes.io.bind(py);
     if let Some(number) = number {
-        // Python knows which of its classes goes with a number.
+        // Python maps error numbers to its classes.
         let built_in = py.get_type::<PyOSError>().call1((number, ""))?.get_type();
         let special = classes.of_the_system.iter().find(|(of, _)| built_in.is(of));
         class = special.map_or(class, |(_, special)| special.bind(py));
@@ -253,12 +254,12 @@ fn io_error(
     Ok(PyErr::from_value(value))
 }
 
-/// Whether an exception is one of these.
+/// Whether an exception is one of ours.
 fn is_ours(py: Python<'_>, error: &PyErr) -> bool {
     CLASSES.get(py).is_some_and(|classes| error.is_instance(py, classes.base.bind(py)))
 }
 
-/// The error for a request that the engine would refuse for this reason, found before it is asked.
+/// Returns the engine's error for an invalid request that is detected before calling the engine.
 pub(crate) fn refused(
     reason: Reason,
     place: (&str, Option<usize>),
@@ -270,13 +271,13 @@ pub(crate) fn refused(
     Error::Refused(Box::new(refusal))
 }
 
-/// The exception for an argument that the engine has no words for.
+/// Returns the exception for an argument that only exists in Python.
 pub(crate) fn argument(py: Python<'_>, expected: &str, found: &str, hint: &str) -> PyErr {
     let message = format!("expected {expected}, found {found} [{}]\nhint: {hint}", ARGUMENT.0);
     new(py, ErrorKind::Usage, ARGUMENT.0, &message)
 }
 
-/// A number that Python gives and that counts something.
+/// Checks that a count from Python is not negative.
 pub(crate) fn not_negative<T: TryFrom<i64>>(
     py: Python<'_>,
     name: &str,
@@ -305,7 +306,7 @@ fn new(py: Python<'_>, kind: ErrorKind, code: &str, message: &str) -> PyErr {
     made.unwrap_or_else(|error| error)
 }
 
-/// The error number that the operating system gave, or would have given.
+/// Returns the error number of the operating system, or the equivalent one.
 fn number_of(py: Python<'_>, error: &IoError) -> PyResult<Option<i32>> {
     match (error.raw_os_error(), errno_name(error)) {
         (Some(number), _) => Ok(Some(number)),
@@ -334,7 +335,7 @@ fn path_of(error: &IoError) -> Option<&Path> {
     })
 }
 
-/// The name of the error number that the operating system would have given.
+/// Returns the name of the equivalent error number of the operating system.
 fn errno_name(error: &IoError) -> Option<&'static str> {
     match error {
         IoError::NotFound { .. } => Some("ENOENT"),
@@ -345,7 +346,7 @@ fn errno_name(error: &IoError) -> Option<&'static str> {
     }
 }
 
-/// Warns the line that called the package, with a `TachyfitsWarning`. Which line that is, the package knows.
+/// Issues a `TachyfitsWarning` for the line that called the package; the package determines that line.
 pub(crate) fn warn(py: Python<'_>, message: String) -> PyResult<()> {
     py.import("tachyfits.base.errors")?.call_method1("warn", (message,))?;
     Ok(())

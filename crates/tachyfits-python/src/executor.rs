@@ -1,4 +1,4 @@
-//! Executors, and requests that share one: for a program that answers many requests at once.
+//! Executors, and requests that share them: for a program that answers many concurrent requests.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -11,21 +11,21 @@ use crate::options;
 use crate::text::{GivenFloat, GivenInteger, GivenText};
 
 thread_local! {
-    /// The jobs of the requests that this thread has entered, the innermost last.
+    /// Jobs of the requests that this thread has entered, the innermost last.
     static JOBS: RefCell<Vec<Job>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The job of the request that this thread works for.
+/// Returns the job of the request that this thread works for.
 pub(crate) fn current_job() -> Option<Job> {
     JOBS.with_borrow(|jobs| jobs.last().cloned())
 }
 
-/// A number of permits to compute, which the operations of any number of requests share.
+/// A pool of permits to compute, shared by the operations of any number of requests.
 ///
 /// Parameters
 /// ----------
 /// threads
-///     The most threads that compute at a time; 0: one per core.
+///     Maximum number of threads that compute at a time; 0: one per core.
 #[pyclass(frozen, module = "tachyfits._core")]
 struct Executor {
     executor: tachyfits::Executor,
@@ -40,36 +40,36 @@ impl Executor {
         Ok(Executor { executor: tachyfits::Executor::new(threads) })
     }
 
-    /// The most threads that compute at a time.
+    /// Maximum number of threads that compute at a time.
     #[getter]
     fn threads(&self) -> usize {
         self.executor.permits()
     }
 
-    /// Threads that compute now.
+    /// Number of threads that compute now.
     #[getter]
     fn busy(&self) -> usize {
         self.executor.in_use()
     }
 
-    /// Return a context manager: operations within it, on this thread, use this executor and the limits of the request
-    /// together.
+    /// Return a context manager: the operations of this thread within it use this executor and share the limits of the
+    /// request.
     ///
     /// Parameters
     /// ----------
     /// priority
     ///     "interactive", "normal" or "background".
     /// seconds
-    ///     The longest time from now on; None: no limit.
+    ///     Maximum time from now on; None: no limit.
     /// bytes
-    ///     The most bytes that are read; None: no limit.
+    ///     Maximum number of bytes to read; None: no limit.
     /// token
-    ///     Cancels the operations.
+    ///     Token that cancels the operations.
     ///
     /// Raises
     /// ------
     /// TachyfitsError
-    ///     Of code "io-budget" (a LimitError) from an operation that exceeds a limit, "io-cancelled" if the token is
+    ///     With the code "io-budget" (a LimitError) if an operation exceeds a limit, "io-cancelled" if the token is
     ///     cancelled.
     #[pyo3(
         signature = (*, priority=GivenText::from("normal"), seconds=None, bytes=None, token=None),
@@ -101,7 +101,7 @@ impl Executor {
     }
 }
 
-/// The limits of a request, see `Executor.request`. Several threads may work within one.
+/// Limits of a request, see `Executor.request`. Several threads may work within one request.
 #[pyclass(frozen, module = "tachyfits._core")]
 struct Request {
     job: Job,
@@ -123,7 +123,7 @@ impl Request {
     }
 }
 
-/// Cancels the operations of the requests that have it, from any thread.
+/// Token that cancels the operations of its requests, from any thread.
 #[pyclass(frozen, module = "tachyfits._core")]
 struct CancelToken {
     token: tachyfits::CancelToken,
@@ -136,12 +136,12 @@ impl CancelToken {
         CancelToken { token: tachyfits::CancelToken::new() }
     }
 
-    /// Cancel: operations end with an error of code "io-cancelled".
+    /// Cancel the operations, which end with an error of code "io-cancelled".
     fn cancel(&self) {
         self.token.cancel();
     }
 
-    /// Whether it was cancelled.
+    /// Whether the token was cancelled.
     #[getter]
     fn cancelled(&self) -> bool {
         self.token.is_cancelled()

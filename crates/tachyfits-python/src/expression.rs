@@ -9,8 +9,8 @@ use crate::file::FitsFile;
 use crate::image::Image;
 use crate::text::GivenText;
 
-/// Value of a name: a number, or an image and optionally the axis along which it lies; without an axis beside it, the image
-/// is numbers.
+/// Value of a name: a number, or an image and optionally its axis in the result; with an axis, the image is treated as
+/// numbers.
 #[derive(FromPyObject)]
 pub(crate) enum GivenValue {
     Number(f64),
@@ -18,7 +18,7 @@ pub(crate) enum GivenValue {
     Along(Py<Image>, Option<i64>),
 }
 
-/// Return the image of an expression over images and numbers, as the file that it would be; nothing is read yet.
+/// Return the image of an expression over images and numbers, as a file; its pixels are computed on reading.
 #[pyfunction]
 #[pyo3(signature = (expression, inputs, *, dtype=None, unit=None))]
 pub(crate) fn evaluate(
@@ -44,7 +44,7 @@ pub(crate) fn evaluate(
     Ok(FitsFile::new(file))
 }
 
-/// Return pairs of different units (BUNIT) whose values an expression adds or compares, or of which it takes one.
+/// Return pairs of different units (BUNIT) whose values an expression adds, compares or selects from.
 #[pyfunction]
 #[pyo3(signature = (expression, inputs))]
 pub(crate) fn expression_mixed_units(
@@ -77,7 +77,7 @@ fn engine_inputs(
     Ok(given)
 }
 
-/// The FITS number, from 0, of a NumPy axis that is counted from the end.
+/// Returns the FITS number, from 0, of a NumPy axis counted from the end.
 fn from_the_end(py: Python<'_>, axis: i64) -> PyResult<usize> {
     usize::try_from(-1 - axis).map_err(|_| {
         let expected = "an axis counted from the end, -1 (x), -2 (y), ...";
@@ -85,7 +85,7 @@ fn from_the_end(py: Python<'_>, axis: i64) -> PyResult<usize> {
     })
 }
 
-/// Return the functions of expressions: (names, arguments, what it gives) of each.
+/// Return the functions of expressions: (names, arguments, description) of each.
 #[pyfunction]
 pub(crate) fn expression_functions(
     py: Python<'_>,
@@ -97,7 +97,7 @@ pub(crate) fn expression_functions(
     functions.collect()
 }
 
-/// Return the names that an expression has, in the order in which it has them.
+/// Return the names in an expression, in the order of their appearance.
 #[pyfunction]
 pub(crate) fn expression_names(py: Python<'_>, expression: GivenText) -> PyResult<Vec<String>> {
     tachyfits::expression::expression_names(&expression).or_raise(py)

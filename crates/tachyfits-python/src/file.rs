@@ -12,7 +12,7 @@ use crate::hdu::Hdu;
 use crate::source::Given;
 use crate::{checks, interface, options, progress};
 
-/// An open FITS file: its HDUs. Opening costs the headers.
+/// An open FITS file: its HDUs. Opening reads the headers.
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct FitsFile(Arc<tachyfits::FitsFile>);
 
@@ -21,7 +21,7 @@ impl FitsFile {
         FitsFile(Arc::new(file))
     }
 
-    /// The engine's file.
+    /// Returns the engine's file.
     pub(crate) fn engine(&self) -> &tachyfits::FitsFile {
         &self.0
     }
@@ -60,13 +60,13 @@ impl FitsFile {
         Ok(FitsFile(Arc::new(file)))
     }
 
-    /// The path, or the name that the bytes were given.
+    /// Path, or the name of the bytes.
     #[getter]
     fn name(&self) -> &str {
         self.0.name()
     }
 
-    /// A text that changes with the content: size, time and number of a file, the ETag of an object; None of bytes.
+    /// Text that changes with the content: size, time and inode of a file, the ETag of an object; None for bytes.
     #[getter]
     fn version(&self) -> Option<&str> {
         self.0.version()
@@ -78,13 +78,13 @@ impl FitsFile {
         self.0.bytes()
     }
 
-    /// How bytes are read: "auto", "positioned", "mapped", "direct", "memory" or "object".
+    /// Way of reading bytes: "auto", "positioned", "mapped", "direct", "memory" or "object".
     #[getter]
     fn storage(&self) -> &'static str {
         self.0.storage()
     }
 
-    /// How the file departs from the Standard: one text each, of its structure and then of what describes its pixels.
+    /// Deviations from the Standard, one text each: first of the structure, then of the description of pixels.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         let worded = |warning: &tachyfits::error::Warning| {
@@ -93,7 +93,7 @@ impl FitsFile {
         self.0.warnings().iter().map(worded).collect()
     }
 
-    /// Compare the file with the Standard; return the number of HDUs, the findings, and what was found beside the file.
+    /// Compare the file with the Standard; return the number of HDUs, the findings, and notices about the file.
     #[pyo3(signature = (*, headers_only=false, threads=0, progress=None))]
     fn verify(
         &self,
@@ -105,13 +105,13 @@ impl FitsFile {
         checks::verify_file(py, &self.0, headers_only, threads, progress)
     }
 
-    /// Notices about the file when it was opened, such as an interrupted edit that was undone.
+    /// Notices from opening the file, such as an interrupted edit that was undone.
     #[getter]
     fn notices(&self) -> Vec<String> {
         self.0.notices().iter().map(ToString::to_string).collect()
     }
 
-    /// Return the bytes from ``begin`` to before ``end``, inflated; a computed file computes them.
+    /// Return the bytes ``begin`` to before ``end``, inflated; a computed file computes them.
     #[pyo3(signature = (begin, end, *, threads=0, progress=None))]
     fn read_bytes<'py>(
         &self,
@@ -130,7 +130,7 @@ impl FitsFile {
         self.0.hdus().len()
     }
 
-    /// Return an HDU by its 0-based number; UsageError when there is none.
+    /// Return an HDU by its 0-based number; UsageError if it does not exist.
     fn hdu(&self, py: Python<'_>, index: i64) -> PyResult<Hdu> {
         let file = &self.0;
         let number = usize::try_from(index).map_err(|_| {

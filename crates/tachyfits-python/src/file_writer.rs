@@ -1,4 +1,4 @@
-//! A new file, written HDU by HDU; tables batch by batch.
+//! A new file, written HDU by HDU; tables are written in batches.
 
 use std::mem;
 use std::path::PathBuf;
@@ -24,17 +24,17 @@ use crate::table::Table;
 use crate::text::GivenText;
 use crate::{options, progress};
 
-/// A new file of consecutive HDUs, which appears under its name when `commit` is called.
+/// A new file of consecutive HDUs, which gets its name when `commit` is called.
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct FileWriter(Mutex<WriterState>);
 
-/// The object being written.
+/// State of the writer.
 enum WriterState {
-    /// HDUs may be begun.
+    /// HDUs can be added.
     File(Box<tachyfits::FileWriter>),
-    /// A table takes rows.
+    /// A table is being written.
     Table(Box<TableWriter>),
-    /// It has its name, or failed.
+    /// The file is complete, or writing it failed.
     Over,
 }
 
@@ -49,7 +49,7 @@ impl WriterState {
 }
 
 impl FileWriter {
-    /// Takes the state; the caller sets the next one, or none after a failure.
+    /// Takes the state. The caller sets the next one, or none after a failure.
     fn take(&self) -> WriterState {
         mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), WriterState::Over)
     }
@@ -58,7 +58,7 @@ impl FileWriter {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = state;
     }
 
-    /// The error for a call that the state does not allow; the state stays.
+    /// Returns the error for a call that the state does not allow, and keeps the state.
     fn unfit(&self, py: Python<'_>, expected: &str, state: WriterState) -> PyErr {
         let error = argument(py, expected, state.words(), "write HDUs one after another");
         self.put(state);
@@ -103,7 +103,7 @@ impl FileWriter {
         Ok(FileWriter(Mutex::new(WriterState::File(Box::new(file)))))
     }
 
-    /// Begin a temporary file without a name, which `open` opens; errors call it by ``name``.
+    /// Create a temporary file without a name, which `open` opens; errors refer to it as ``name``.
     #[staticmethod]
     #[pyo3(signature = (name, *, checksum=false))]
     fn spooled(py: Python<'_>, name: &str, checksum: bool) -> PyResult<FileWriter> {
@@ -111,7 +111,7 @@ impl FileWriter {
         Ok(FileWriter(Mutex::new(WriterState::File(Box::new(file)))))
     }
 
-    /// Begin a table of columns, each a dictionary; rows of 0 are not known yet.
+    /// Begin a table of columns, each a dictionary; `rows` is 0 if their number is not known yet.
     #[pyo3(signature = (columns, cards, *, kind="binary", name=None, rows=0))]
     fn begin_table(
         &self,
@@ -133,7 +133,7 @@ impl FileWriter {
         )
     }
 
-    /// Begin a table of columns as another one has them, to be written with ``raw`` values of whole fields.
+    /// Begin a table with columns of another one, to be written with ``raw`` values of whole fields.
     #[pyo3(signature = (table, columns, cards, *, without=Vec::new(), rows=0),
            text_signature = "($self, table, columns, cards, *, without=(), rows=0)")]
     fn begin_table_like(
@@ -164,7 +164,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Write rows of the table that was begun.
+    /// Write rows of the current table.
     #[pyo3(signature = (cells, rows, *, raw=false, threads=0, progress=None))]
     fn write_rows(
         &self,
@@ -215,7 +215,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Write an array as the next HDU; return the largest error of rounding.
+    /// Write an array as the next HDU; return the largest rounding error.
     #[pyo3(signature = (
         array, cards, *, pixel=None, scaling=None, blank=None, compression=None, threads=0, progress=None
     ))]
@@ -254,7 +254,7 @@ impl FileWriter {
         Ok(rounding)
     }
 
-    /// Write an HDU without data (NAXIS = 0): a primary one, or an IMAGE extension. Cards of structure are left out.
+    /// Write an HDU without data (NAXIS = 0): a primary one, or an IMAGE extension. Structural cards are skipped.
     fn write_empty(&self, py: Python<'_>, cards: Cards<'_>) -> PyResult<()> {
         let header = engine_header(py, cards)?;
         let mut file = self.file(py)?;
@@ -263,7 +263,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Write a compressed primary array as one again; return the keywords that its empty HDU says otherwise.
+    /// Write a compressed primary array as an uncompressed one; return the keywords that differ in its empty HDU.
     #[pyo3(signature = (file, *, threads=0, progress=None))]
     fn write_restored(
         &self,
@@ -287,7 +287,7 @@ impl FileWriter {
         Ok(others)
     }
 
-    /// Write an image as the next HDU; return the largest error of rounding.
+    /// Write an image as the next HDU; return the largest rounding error.
     #[pyo3(signature = (
         image, *, pixel=None, scaling=None, blank=None, compression=None, buffering="auto", threads=0, progress=None
     ))]
@@ -362,7 +362,7 @@ impl FileWriter {
         py.detach(|| file.commit()).or_raise(py)
     }
 
-    /// Complete the file and open it; `raw`: compressed HDUs as they are stored.
+    /// Complete the file and open it; `raw`: compressed HDUs as stored.
     #[pyo3(signature = (*, raw=false))]
     fn open(&self, py: Python<'_>, raw: bool) -> PyResult<FitsFile> {
         let file = self.file(py)?;
@@ -370,7 +370,7 @@ impl FileWriter {
         Ok(FitsFile::new(py.detach(|| file.into_file_with(&options)).or_raise(py)?))
     }
 
-    /// Forget the file: nothing of it stays.
+    /// Discard the file.
     fn discard(&self) {
         drop(self.take());
     }

@@ -1,9 +1,9 @@
 //! Fits of spectra: Gaussian lines and baselines.
 //!
-//! The numbers of a fit: for each Gaussian, that of the greatest absolute amplitude first, amplitude, centre, standard
+//! The numbers of a fit are: for each Gaussian, in order of decreasing absolute amplitude: amplitude, centre, standard
 //! deviation and integral, each followed by its standard error; for each power of the distance to the coordinate of the
-//! channel in the middle the coefficient of the baseline and its error; the square root of the sum of squared residuals,
-//! the number of channels, and the flag, 0 for a fit that converged. All but the last two are NaN otherwise.
+//! middle channel: the coefficient of the baseline and its error; then the square root of the sum of squared residuals,
+//! the number of channels, and the flag, which is 0 if the fit converged. Otherwise all except the last two are NaN.
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -21,7 +21,7 @@ type Limits = [(f64, f64); 3];
 
 #[pymethods]
 impl Image {
-    /// Fit Gaussians and a baseline to the spectrum of each pixel: an array for each number of a fit.
+    /// Fit Gaussians and a baseline to the spectrum of each pixel; return an array for each number of a fit.
     #[pyo3(signature = (
         components, axis, coordinates, limits, section=None, *, baseline=None, noise=None, iterations=100, threads=0,
         progress=None
@@ -53,7 +53,7 @@ impl Image {
         numbers.into_iter().map(|values| shaped(py, values, &kept, place(self.engine()))).collect()
     }
 
-    /// Fit a baseline to the spectrum of each pixel: an array for each number, as `fit_gaussians`.
+    /// Fit a baseline to the spectrum of each pixel; return an array for each number, as `fit_gaussians`.
     #[pyo3(signature = (
         order, axis, coordinates, channels, section=None, *, noise=None, threads=0, progress=None
     ))]
@@ -83,7 +83,7 @@ impl Image {
         numbers.into_iter().map(|values| shaped(py, values, &kept, place(self.engine()))).collect()
     }
 
-    /// Return the image minus the baseline of each spectrum; nothing is computed yet.
+    /// Return the image minus the baseline of each spectrum; its pixels are computed on reading.
     fn subtract_baseline(
         &self,
         py: Python<'_>,
@@ -99,7 +99,7 @@ impl Image {
         Ok(FitsFile::new(self.engine().subtract_baseline(&baseline, fits_axis).or_raise(py)?))
     }
 
-    /// Return the image with NaN in the other channels; nothing is computed yet.
+    /// Return the image with NaN in the other channels; its pixels are computed on reading.
     fn with_channels(
         &self,
         py: Python<'_>,
@@ -112,7 +112,7 @@ impl Image {
     }
 }
 
-/// Fit Gaussians and a baseline to spectra, one after the other: the numbers of `fit_gaussians`.
+/// Fit Gaussians and a baseline to consecutive spectra; return the numbers of `fit_gaussians`.
 #[pyfunction]
 #[pyo3(signature = (spectra, components, coordinates, limits, *, baseline=None, noise=None, iterations=100))]
 #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
@@ -151,7 +151,7 @@ fn model(
     })
 }
 
-/// A negative number is refused as any that is too large.
+/// Converts a number. A negative one becomes the largest, which is rejected like any number that is too large.
 fn unknown_as_most(number: i64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }

@@ -29,7 +29,7 @@ impl Hdu {
 
 #[pymethods]
 impl Hdu {
-    /// The 0-based number in the file.
+    /// 0-based number in the file.
     #[getter]
     fn index(&self) -> usize {
         self.hdu.index
@@ -53,7 +53,7 @@ impl Hdu {
         self.hdu.extver
     }
 
-    /// The binary table that stores the HDU in compressed tiles; None of an HDU that is not compressed.
+    /// Binary table that stores the HDU in compressed tiles; None for an HDU that is not compressed.
     #[getter]
     fn stored(&self) -> Option<Hdu> {
         let stored = self.file.stored_hdu(self.hdu.index).ok()?;
@@ -61,44 +61,44 @@ impl Hdu {
         (!same).then(|| Hdu::new(Arc::clone(&self.file), Arc::clone(stored)))
     }
 
-    /// Where the header begins, bytes.
+    /// Offset of the header, in bytes.
     #[getter]
     fn header_offset(&self) -> u64 {
         self.hdu.header_offset
     }
 
-    /// Where the data begin, bytes.
+    /// Offset of the data, in bytes.
     #[getter]
     fn data_offset(&self) -> u64 {
         self.hdu.data_offset
     }
 
-    /// Bytes of data that the header promises, without fill.
+    /// Bytes of data according to the header, without fill.
     #[getter]
     fn data_bytes(&self) -> u64 {
         self.hdu.data_bytes
     }
 
-    /// Bytes of data that the file has: fewer when it is cut short.
+    /// Bytes of data in the file: fewer if it is truncated.
     #[getter]
     fn data_bytes_present(&self) -> u64 {
         self.hdu.data_bytes_present
     }
 
-    /// NAXIS1, NAXIS2, ...: FITS order, as the header says.
+    /// NAXIS1, NAXIS2, ... in FITS order, from the header.
     #[getter]
     fn axes(&self) -> Vec<u64> {
         self.hdu.axes.clone()
     }
 
-    /// Whether the data are an array of at least one axis, or random groups, whose arrays are one with an axis more. Its pixels may still be of no meaning: `image` says so.
+    /// Whether the data are an array, or random groups as an array with an extra axis. `image` may still reject it.
     #[getter]
     fn has_image(&self) -> bool {
         let kinds = [HduKind::Primary, HduKind::Image, HduKind::RandomGroups];
         kinds.contains(&self.hdu.kind) && !self.hdu.axes.is_empty()
     }
 
-    /// Whether the HDU is a table, binary or of text. Its columns may still be of no meaning: `table` says so.
+    /// Whether the HDU is a binary or ASCII table. `table` may still reject its columns.
     #[getter]
     fn has_table(&self) -> bool {
         matches!(self.hdu.kind, HduKind::BinaryTable | HduKind::AsciiTable)
@@ -138,7 +138,7 @@ impl Hdu {
         checks::checksum(py, &self.file, self.hdu.index, threads, progress)
     }
 
-    /// Return the header blocks of a new file that states its sums; `sums`: of the parts of the data.
+    /// Return the header blocks of a new file with checksums; `sums`: sums of the parts of the data.
     fn header_with_checksums<'py>(
         &self,
         py: Python<'py>,
@@ -150,7 +150,7 @@ impl Hdu {
         bytes(py, &header)
     }
 
-    /// Return the parameters of random groups: a dictionary by PTYPE of one float64 per group, scaled.
+    /// Return the parameters of random groups: a dictionary by PTYPE of scaled float64 arrays, one value per group.
     fn group_parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let read = py.detach(|| self.file.group_parameters(self.hdu.index)).or_raise(py)?;
         let parameters = PyDict::new(py);

@@ -1,4 +1,4 @@
-//! The cards of a header, their values as Python's.
+//! Cards of a header, with Python values.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,14 +14,13 @@ use crate::buffer;
 use crate::errors::{OrRaise, argument, warn};
 use crate::text::GivenText;
 
-/// Attribute in which a Python card keeps the bytes of its records, so that a new file has the card
-/// unchanged.
+/// Attribute of a Python card that keeps the bytes of its records, so that a new file gets the card unchanged.
 const RECORDS: &str = "_records";
 
 /// (keyword, value, comment).
 pub(crate) type Row<'py> = (Bound<'py, PyString>, Option<Bound<'py, PyAny>>, Bound<'py, PyString>);
 
-/// Say whether a keyword belongs to a column of a table.
+/// Return whether a keyword belongs to a column of a table.
 #[pyfunction]
 pub(crate) fn column_keyword(
     keyword: &str,
@@ -31,7 +30,7 @@ pub(crate) fn column_keyword(
     (moved.is_some(), moved.flatten())
 }
 
-/// Return what a new card of text has room for of its comment.
+/// Return the part of the comment that fits on a new card of text.
 #[pyfunction]
 pub(crate) fn comment_kept(
     py: Python<'_>,
@@ -45,7 +44,7 @@ pub(crate) fn comment_kept(
     Ok(card.comment().to_owned())
 }
 
-/// Return to which column (from 1) a keyword belongs, and the keyword with "#" in the place of the number.
+/// Return the column (from 1) that a keyword belongs to, and the keyword with "#" in place of the number.
 #[pyfunction]
 pub(crate) fn column_pattern(keyword: GivenText) -> Option<(usize, String)> {
     let found = tachyfits::header::ColumnKeyword::of(&keyword)?;
@@ -61,7 +60,7 @@ impl Header {
         Header(hdu)
     }
 
-    /// The first card of a keyword: one with a value, or else a commentary card.
+    /// Returns the first card of a keyword: one with a value if possible, otherwise a commentary card.
     fn card_of(&self, keyword: &str) -> Option<&Card> {
         let header = &self.0.header;
         match header.meant(keyword) {
@@ -76,7 +75,7 @@ impl Header {
 
 #[pymethods]
 impl Header {
-    /// Return (keyword, value, comment) of every card but END, each as a tuple of this kind.
+    /// Return (keyword, value, comment) of every card except END, each as a tuple of this kind.
     #[pyo3(signature = (kind=None))]
     fn cards<'py>(
         &self,
@@ -91,7 +90,7 @@ impl Header {
         buffer::bytes(py, &self.0.header.to_bytes())
     }
 
-    /// Return the value of a keyword, of the first card where it is given twice; KeyError when there is none.
+    /// Return the value of a keyword, of its first card if it occurs twice; KeyError if it is missing.
     fn get<'py>(&self, py: Python<'py>, keyword: GivenText) -> PyResult<Option<Bound<'py, PyAny>>> {
         match self.card_of(&keyword) {
             Some(card) => value_of(py, card),
@@ -99,12 +98,12 @@ impl Header {
         }
     }
 
-    /// Return (keyword, value, comment) of the card that `get` reads; None when there is none.
+    /// Return (keyword, value, comment) of the card that `get` reads; None if it is missing.
     fn card<'py>(&self, py: Python<'py>, keyword: GivenText) -> PyResult<Option<Row<'py>>> {
         self.card_of(&keyword).map(|card| row(py, card)).transpose()
     }
 
-    /// Return (keyword, value, comment) of one of the cards, counted from 0; IndexError when there are fewer.
+    /// Return (keyword, value, comment) of one of the cards, counted from 0; IndexError beyond the last one.
     fn card_at<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Row<'py>> {
         let card = self.0.header.cards().get(index);
         row(py, card.ok_or_else(|| PyIndexError::new_err(index))?)
@@ -123,14 +122,14 @@ impl Header {
     }
 }
 
-/// Cards as Python has them: plain tuples, or tuples of a kind that remembers the records.
+/// Converts cards to Python: to plain tuples, or to tuples of a kind that keeps the records.
 pub(crate) fn rows<'py>(
     py: Python<'py>,
     cards: &[Card],
     kind: Option<Bound<'py, PyType>>,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let make = py.get_type::<PyTuple>().getattr("__new__")?;
-    // One by one: there are never as many plain tuples for the garbage collector to look at.
+    // One by one, so that the garbage collector never has many plain tuples to check.
     let made = cards.iter().map(|card| {
         let row = row(py, card)?;
         let Some(kind) = &kind else { return Ok(row.into_pyobject(py)?.into_any()) };
@@ -153,7 +152,7 @@ fn value_of<'py>(py: Python<'py>, card: &Card) -> PyResult<Option<Bound<'py, PyA
     }
 }
 
-/// A commentary card has its text in the place of a value.
+/// Returns the comment; a commentary card has its text in place of a value.
 fn comment_of(card: &Card) -> &str {
     if card.is_commentary() { "" } else { card.comment() }
 }
@@ -171,7 +170,7 @@ fn python_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Option<Bound<'p
     }))
 }
 
-/// An integer of any length, exactly.
+/// Converts an integer of any length exactly.
 fn python_integer<'py>(py: Python<'py>, integer: &Integer) -> PyResult<Bound<'py, PyAny>> {
     match integer.as_i64() {
         Some(small) => Ok(small.into_pyobject(py)?.into_any()),
@@ -179,10 +178,10 @@ fn python_integer<'py>(py: Python<'py>, integer: &Integer) -> PyResult<Bound<'py
     }
 }
 
-/// A card as Python gives it, its value as [`Header`] gives it.
+/// A card from Python, with a value as [`Header`] returns it.
 pub(crate) struct GivenCard<'py> {
     row: Row<'py>,
-    /// The records of a card that comes from a file as it is.
+    /// Records of a card that comes unchanged from a file.
     records: Option<Bound<'py, PyBytes>>,
 }
 
@@ -200,8 +199,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for GivenCard<'py> {
 }
 
 impl GivenCard<'_> {
-    /// The card made from that of a file, if it has that one's comment: as it is stored, or with another keyword or value
-    /// where only the bytes of the file can say a comment outside ASCII.
+    /// Returns the card derived from a file's card with the same comment: unchanged, or with another keyword or value
+    /// if the comment is not ASCII, so that only the bytes of the file contain it.
     fn stored(&self, py: Python<'_>) -> PyResult<Option<Result<Card, FormatError>>> {
         let records = self.records.as_ref().map(|records| records.as_bytes());
         let Some(card) = records.and_then(Card::from_records) else { return Ok(None) };
@@ -226,15 +225,15 @@ impl GivenCard<'_> {
     }
 }
 
-/// Cards as Python gives them.
+/// Cards from Python.
 pub(crate) type Cards<'py> = Vec<GivenCard<'py>>;
 
-/// A header of such cards, for a file that is not there yet.
+/// Returns a header with these cards, for a file that does not exist yet.
 pub(crate) fn engine_header(py: Python<'_>, cards: Cards<'_>) -> PyResult<tachyfits::Header> {
     header_for(py, "a new header", cards, true)
 }
 
-/// A header of such cards, for a file that messages name; `warns` of comments that are cut.
+/// Returns a header with these cards; messages refer to `file`. `warns`: whether to warn of truncated comments.
 pub(crate) fn header_for(
     py: Python<'_>,
     file: &str,
@@ -270,7 +269,7 @@ pub(crate) fn header_for(
     Ok(tachyfits::Header::from_cards(made))
 }
 
-/// Warns of comments that are cut: the keyword of each, what is left and what it was.
+/// Warns of truncated comments: the keyword, the rest and the original of each.
 fn warn_of_cuts(py: Python<'_>, file: &str, cut: &[(String, String, String)]) -> PyResult<()> {
     const MOST_NAMED: usize = 16;
     let lines = cut.iter().take(MOST_NAMED).map(|(keyword, left, was)| {

@@ -14,16 +14,16 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(_histogram_from_state, module)?)
 }
 
-/// Counts in equal bins over [low, high], both ends inside. Mergeable. Pickles.
+/// Counts in equal bins over [low, high], both ends included. Can be merged and pickled.
 ///
-/// Bin i holds edges[i] <= x < edges[i + 1], the last one also its upper edge, as NumPy has it.
+/// Bin i contains edges[i] <= x < edges[i + 1], the last one also its upper edge, as in NumPy.
 #[pyclass(frozen, module = "tachyfits")]
 pub(crate) struct Histogram(pub(crate) tachyfits::statistics::Histogram);
 
-/// Pickled state: the bits of low and high, the counts, and those below, above and undefined.
+/// Pickled state: the bits of low and high, the counts of the bins, and the counts below, above and undefined.
 type State<'py> = (u64, u64, Bound<'py, PyArray1<u64>>, [u64; 3]);
 
-/// Makes a Histogram of what was pickled.
+/// Restore a pickled Histogram.
 #[pyfunction]
 fn _histogram_from_state(
     py: Python<'_>,
@@ -55,7 +55,7 @@ impl Histogram {
         Ok(PyArray1::from_vec(py, counts.map_err(Error::from).or_raise(py)?))
     }
 
-    /// Edges of the bins, one more than there are bins, in the unit of the pixels: float64.
+    /// Edges of the bins, one more than bins, in the unit of the pixels: float64.
     #[getter]
     fn edges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let edges = memory::copied(self.0.range().edges(), "the edges of a histogram");
@@ -80,7 +80,7 @@ impl Histogram {
         self.0.nan()
     }
 
-    /// Return the sum of two histograms over the same bins; UsageError when the bins differ.
+    /// Return the sum of two histograms over the same bins; UsageError if the bins differ.
     fn merge(&self, py: Python<'_>, later: &Histogram) -> PyResult<Histogram> {
         let mut merged = self.0.clone();
         if merged.merge(&later.0) {
@@ -112,7 +112,7 @@ impl Histogram {
 }
 
 impl Histogram {
-    /// How many are in no bin: below, above, undefined.
+    /// Returns the counts outside of the bins: below, above, undefined.
     fn rest(&self) -> [u64; 3] {
         [self.0.below(), self.0.above(), self.0.nan()]
     }

@@ -37,7 +37,7 @@ impl Image {
         section(&self.image, ranges).or_raise(py)
     }
 
-    /// Reads a section into an array of a shape, which may leave out axes of length 1.
+    /// Reads a section to an array of a shape, which may omit axes of length 1.
     fn read_section<'py>(
         &self,
         py: Python<'py>,
@@ -49,7 +49,7 @@ impl Image {
     ) -> PyResult<Bound<'py, PyUntypedArray>> {
         let pixel = self.image.read_type(read).or_raise(py)?;
         if section.pixels() > self.image.layout().pixels_present {
-            // No array is made for more pixels than the file has: any operation says what is missing.
+            // No array is allocated for more pixels than the file has; any operation reports the missing ones.
             progress::run(py, 0, None, |options| self.image.total(section, options))?;
         }
         let place = place(&self.image);
@@ -74,7 +74,7 @@ impl Image {
         }
     }
 
-    /// The type to read pixels as.
+    /// Returns the type for reading pixels.
     fn read_as(&self, py: Python<'_>, dtype: Option<&str>) -> PyResult<ReadAs> {
         match dtype {
             None => Ok(self.image.default_read()),
@@ -130,14 +130,14 @@ impl Image {
         self.image.layout().unit.as_deref()
     }
 
-    /// Return the rows of the table BEAMS that goes with the image.
+    /// Return the rows of the table BEAMS that belongs to the image.
     fn beams(&self, py: Python<'_>) -> PyResult<Option<Vec<BeamRow>>> {
         let found = py.detach(|| self.image.channel_beams()).or_raise(py)?;
         let row = |b: ChannelBeam| (b.channel, b.polarisation, b.major, b.minor, b.angle);
         Ok(found.map(|beams| beams.into_iter().map(row).collect()))
     }
 
-    /// Return the bytes of the HDUs that `write` puts after the image, its tables; empty without any.
+    /// Return the bytes of the tables that `write` puts after the image; empty without any.
     fn companion_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let found = py.detach(|| self.image.companion_bytes()).or_raise(py)?;
         buffer::bytes(py, &found)
@@ -154,7 +154,7 @@ impl Image {
         found.map(|table| buffer::bytes(py, &table)).transpose()
     }
 
-    /// Default type of `read`, as NumPy names it: float64 if the pixels are scaled or may be BLANK.
+    /// Default type of `read`, as named by NumPy: float64 if the pixels are scaled or may be BLANK.
     #[getter]
     fn dtype(&self, py: Python<'_>) -> PyResult<&'static str> {
         if self.image.is_logical() {
@@ -164,7 +164,7 @@ impl Image {
         Ok(buffer::name(pixel))
     }
 
-    /// The type in the file, as NumPy names it.
+    /// Type in the file, as named by NumPy.
     #[getter]
     fn stored_dtype(&self) -> &'static str {
         buffer::name(self.image.stored_type())
@@ -187,7 +187,7 @@ impl Image {
         self.read_section(py, &section, read, &shape, out, (threads, progress))
     }
 
-    /// Return the pixels of a NumPy index of integers, slices and an Ellipsis, of the default type.
+    /// Return the pixels of a NumPy index of integers, slices and an Ellipsis, with the default type.
     #[pyo3(signature = (index, threads=0))]
     fn indexed<'py>(
         &self,
@@ -202,7 +202,7 @@ impl Image {
         let section = self.image.section(&indexed.ranges).or_raise(py)?;
         let (read, shape) = (self.image.default_read(), &indexed.shape);
         let found = self.read_section(py, &section, read, shape, None, (threads, None))?;
-        // NumPy's numbers are what an array of no axes becomes.
+        // An array without axes becomes a NumPy scalar.
         let found =
             if shape.is_empty() { found.get_item(PyTuple::empty(py))? } else { found.into_any() };
         Ok(Some(found))
@@ -227,7 +227,7 @@ impl Image {
         Ok(states.into_iter().map(|state| Stats::new(state, shape(&section), report)).collect())
     }
 
-    /// Return (count of defined pixels, their sum): the cheapest pass over a section.
+    /// Return (number of defined pixels, their sum): the cheapest pass over a section.
     #[pyo3(signature = (section=None, *, threads=0, progress=None))]
     fn total(
         &self,
@@ -241,7 +241,7 @@ impl Image {
         Ok((sum.count, sum.sum.value()))
     }
 
-    /// Reduce axes by statistics.
+    /// Reduce axes to statistics.
     #[pyo3(signature = (statistics, axes, section=None, *, regions=None, ddof=0, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn reduce<'py>(
@@ -276,7 +276,7 @@ impl Image {
         Ok(arrays)
     }
 
-    /// Sum the pixels of each region along axes, each times its share inside; return the sums, and those of the shares.
+    /// Sum the pixels of each region along axes, weighted by the share inside; return the sums and those of the shares.
     #[pyo3(signature = (axes, section=None, *, regions, threads=0, progress=None))]
     fn weighted<'py>(
         &self,
@@ -317,7 +317,7 @@ impl Image {
     ) -> PyResult<Histogram> {
         let section = self.section(py, section)?;
         let regions = engine_regions(regions);
-        // A negative number of bins is refused as none is.
+        // A negative number of bins is rejected like 0.
         let bins = usize::try_from(bins).unwrap_or(0);
         let histogram = reported(py, threads, progress, |options| {
             self.image.histogram((low, high), bins, &section, regions.as_deref(), options)

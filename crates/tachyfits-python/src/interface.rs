@@ -1,17 +1,17 @@
-//! Which interface speaks: a hint names arguments in Python and flags on the command line.
+//! Wording of hints: they name arguments in Python and flags on the command line.
 //!
-//! Hints of the engine hold both wordings as `{Python|command line}`; they are chosen here, where messages become
-//! Python's. `tachyfits.base.errors.either` does the same for hints that are written in Python.
+//! Hints of the engine contain both wordings as `{Python|command line}`; they are selected here, where messages are
+//! converted for Python. `tachyfits.base.errors.either` does the same for hints written in Python.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::prelude::*;
 
-/// Set while the command line runs. It belongs to the process, as a command line does.
+/// Set while the command line runs. It applies to the process, as a command line does.
 static COMMAND_LINE: AtomicBool = AtomicBool::new(false);
 
-/// Beginning of the line of a message with the hint.
+/// Beginning of the hint line of a message.
 const HINT: &str = "hint: ";
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -25,13 +25,13 @@ fn on_command_line() -> bool {
     COMMAND_LINE.load(Ordering::Relaxed)
 }
 
-/// Word hints for the command line, or for Python; return what was set before.
+/// Word hints for the command line, or for Python; return the previous setting.
 #[pyfunction]
 fn set_on_command_line(command_line: bool) -> bool {
     COMMAND_LINE.swap(command_line, Ordering::Relaxed)
 }
 
-/// A message whose hint lines are in the words of the interface at hand.
+/// Returns a message with its hint lines worded for the current interface.
 pub(crate) fn message(text: &str) -> Cow<'_, str> {
     if !text.contains(HINT) || !text.contains('{') {
         return Cow::Borrowed(text);
@@ -42,7 +42,7 @@ pub(crate) fn message(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.split('\n').map(worded).collect::<Vec<_>>().join("\n"))
 }
 
-/// A hint in the words of the interface at hand: each `{a|b}` becomes `a`, or `b` on the command line.
+/// Returns a hint worded for the current interface: each `{a|b}` becomes `a`, or `b` on the command line.
 pub(crate) fn hint(text: &str) -> Cow<'_, str> {
     let command_line = on_command_line();
     let parts = |rest: &str| {

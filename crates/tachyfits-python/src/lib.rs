@@ -1,5 +1,5 @@
-//! The extension module `tachyfits._core`: the engine in Python's terms. It only translates: axis orders, NumPy arrays,
-//! exceptions; whatever is computed is computed in the `tachyfits` crate, with the interpreter lock released.
+//! The extension module `tachyfits._core`: the engine in Python's terms. It only translates axis orders, NumPy arrays
+//! and exceptions; all computing is done in the `tachyfits` crate, with the interpreter lock released.
 //!
 //! Axes are in NumPy order here (reversed FITS), indices 0-based. The contract is `python/tachyfits/_core.pyi`.
 
@@ -48,7 +48,7 @@ mod table;
 mod table_arrays;
 mod text;
 
-/// Types and functions of the engine for the package `tachyfits`, which is the one to import.
+/// Types and functions of the engine for the package `tachyfits`, which users should import instead.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::add_to(module)?;
@@ -99,6 +99,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     stats::add_to(module)?;
     histogram::add_to(module)?;
     records::add_to(module)?;
-    // A list that PyO3 keeps, private functions included; the underscore says what is private.
+    // PyO3's own list includes private functions; the underscore marks what is private.
     module.delattr("__all__")
 }

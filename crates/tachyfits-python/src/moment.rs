@@ -16,7 +16,7 @@ use crate::section::{Ranges, fits_axes, fits_axis, place, shape};
 
 #[pymethods]
 impl Image {
-    /// Return moments along an axis, all made in one pass: a float64 array of the shape of the other axes for each.
+    /// Return moments along an axis from one pass: a float64 array with the shape of the other axes for each.
     #[pyo3(signature = (orders, axis, coordinates, section=None, *, widths=None, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn moments<'py>(
@@ -32,7 +32,7 @@ impl Image {
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let section = self.section(py, section)?;
         let fits_axis = fits_axis(self.engine(), axis).or_raise(py)?;
-        // A negative order is refused as any unknown one is.
+        // A negative order is rejected like any unknown one.
         let orders: Vec<usize> =
             orders.into_iter().map(|order| usize::try_from(order).unwrap_or(usize::MAX)).collect();
         let values = buffer::copied(py, &coordinates)?;
@@ -50,7 +50,7 @@ impl Image {
         moments.into_iter().map(shaped).collect()
     }
 
-    /// Return the cards of a result that was computed from a section.
+    /// Return the cards of a result computed from a section.
     #[pyo3(
         signature = (section=None, *, kept, collapsed=Vec::new(), same_quantity=true, kind=None, with_tables=false),
         text_signature = "($self, section=None, *, kept, collapsed=(), same_quantity=True, kind=None, with_tables=False)"
@@ -103,7 +103,7 @@ impl Image {
     }
 }
 
-/// The mean distance of neighbours; 1 where there are none.
+/// Returns the mean distance of neighbours; 1 without neighbours.
 fn mean_distance(coordinates: &[f64]) -> f64 {
     match coordinates {
         [first, .., last] => ((last - first) / (coordinates.len() - 1) as f64).abs(),

@@ -1,4 +1,4 @@
-//! Columns of new tables as Python describes them, and their values.
+//! Columns of new tables, as described by Python, and their values.
 
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -10,31 +10,32 @@ use tachyfits::table::{
 use crate::errors::argument;
 use crate::text::GivenText;
 
-/// A new column, as a dictionary in Python.
+/// A new column, from a dictionary in Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct ColumnGiven {
     name: GivenText,
-    /// The elements: NumPy's name of a number, "bool", "bit" or "text"; in an ASCII table a form such as "I6" or "F8.3".
+    /// Type of the elements: NumPy's name of a number, "bool", "bit" or "text"; in an ASCII table a form such as "I6"
+    /// or "F8.3".
     element: String,
-    /// How many in a cell; of text characters.
+    /// Number of elements per cell; for text, of characters.
     repeat: u64,
-    /// Characters of one string, where a cell has several.
+    /// Characters of one string, if a cell has several.
     width: u64,
-    /// Cells are arrays of different lengths: "P" or "Q" descriptors.
+    /// "P" or "Q" descriptors, if cells are arrays of different lengths.
     variable: Option<String>,
     null: Option<NullGiven>,
-    /// In FITS order.
+    /// Dimensions in FITS order.
     dimensions: Vec<u64>,
-    /// For characters that are strings of any length: the most characters of one string, and the
-    /// code of the separator.
+    /// For variable-length strings in a field of characters: the maximum length of one string, and the code of the
+    /// separator.
     substrings: Option<(u64, u8)>,
     unit: Option<GivenText>,
     display: Option<GivenText>,
     scaling: Option<(f64, f64)>,
 }
 
-/// TNULLn: a stored integer, or the text of an ASCII table's field.
+/// TNULLn: a stored integer, or the text of a field in an ASCII table.
 #[derive(FromPyObject)]
 enum NullGiven {
     #[pyo3(transparent)]
@@ -44,7 +45,7 @@ enum NullGiven {
 }
 
 impl ColumnGiven {
-    /// As the engine takes it.
+    /// Converts the column for the engine.
     pub(crate) fn engine(self, py: Python<'_>, is_ascii: bool) -> PyResult<NewColumn> {
         let field = if is_ascii { text_field(py, &self.element)? } else { self.field(py)? };
         let null = self.null.map(|null| match null {
@@ -54,7 +55,7 @@ impl ColumnGiven {
         let substrings = self.substrings.map(|(most, delimiter)| Substrings { most, delimiter });
         let ColumnGiven { name, dimensions, unit, display, scaling, .. } = self;
         let unit = unit.map(String::from);
-        // Values may have another type than the column that they come from: bits become truth values.
+        // Values may have another type than in the original column: bits become truth values.
         let display = display.map(String::from).filter(|display| field.takes_display(display));
         let column = NewColumn::new(&name, field).unit(unit).display(display);
         Ok(column.scaling(scaling).null(null).dimensions(dimensions).substrings(substrings))
@@ -70,7 +71,7 @@ impl ColumnGiven {
     }
 }
 
-/// The elements of a name.
+/// Returns the element type of a name.
 fn element(py: Python<'_>, name: &str) -> PyResult<Element> {
     Ok(match name {
         "bool" => Element::Logical,
@@ -95,7 +96,7 @@ fn element(py: Python<'_>, name: &str) -> PyResult<Element> {
     })
 }
 
-/// The field of an ASCII table, from a form such as "A10", "I6", "F8.3", "E15.7" or "D25.17".
+/// Returns the field of an ASCII table for a form such as "A10", "I6", "F8.3", "E15.7" or "D25.17".
 fn text_field(py: Python<'_>, form: &str) -> PyResult<Field> {
     let unfit = || {
         let hint = "a form is Aw, Iw, Fw.d, Ew.d or Dw.d: w characters, d of them decimals";
@@ -114,14 +115,14 @@ fn text_field(py: Python<'_>, form: &str) -> PyResult<Field> {
     Ok(Field::Text { text, width: number(width)?, decimals: number(decimals)? })
 }
 
-/// The cells of one column for some rows: bytes of native values, offsets of arrays, truth of nulls.
+/// Cells of one column for some rows: bytes of native values, offsets of arrays, null flags.
 pub(crate) type CellsGiven<'py> = (
     PyReadonlyArray1<'py, u8>,
     Option<PyReadonlyArray1<'py, i64>>,
     Option<PyReadonlyArray1<'py, u8>>,
 );
 
-/// As the engine takes them; text is bytes.
+/// Converts cells for the engine; text is passed as bytes.
 pub(crate) fn inputs<'a>(given: &'a [CellsGiven<'_>], raw: bool) -> PyResult<Vec<ColumnInput<'a>>> {
     given
         .iter()

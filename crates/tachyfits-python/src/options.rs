@@ -1,4 +1,4 @@
-//! Options that are one of a few names.
+//! Options with a few named values.
 
 use pyo3::prelude::*;
 use tachyfits::StorageKind;
@@ -9,7 +9,7 @@ use tachyfits::tiled::DamagedTiles;
 
 use crate::errors::argument;
 
-/// The value of a name in the table.
+/// Returns the value of a name in the table.
 fn chosen<T: Copy>(
     py: Python<'_>,
     option: &str,
@@ -25,7 +25,7 @@ fn chosen<T: Copy>(
     })
 }
 
-/// How bytes are read.
+/// Returns the kind of storage.
 pub(crate) fn storage(py: Python<'_>, name: &str) -> PyResult<StorageKind> {
     let table = [
         ("auto", StorageKind::Auto),
@@ -37,20 +37,20 @@ pub(crate) fn storage(py: Python<'_>, name: &str) -> PyResult<StorageKind> {
     chosen(py, "storage", name, &table)
 }
 
-/// How damaged tiles are read.
+/// Returns the treatment of damaged tiles.
 pub(crate) fn damaged(py: Python<'_>, name: &str) -> PyResult<DamagedTiles> {
     let table = [("error", DamagedTiles::Refused), ("nan", DamagedTiles::Undefined)];
     chosen(py, "damaged", name, &table)
 }
 
-/// How reading and computing are arranged.
+/// Returns the arrangement of reading and computing.
 pub(crate) fn buffering(py: Python<'_>, name: &str) -> PyResult<Buffering> {
     let table =
         [("auto", Buffering::Auto), ("single", Buffering::Single), ("double", Buffering::Double)];
     chosen(py, "buffering", name, &table)
 }
 
-/// Which of several requests gets the processors first.
+/// Returns the priority of a request.
 pub(crate) fn priority(py: Python<'_>, name: &str) -> PyResult<Priority> {
     let table = [
         ("interactive", Priority::Interactive),
@@ -60,7 +60,7 @@ pub(crate) fn priority(py: Python<'_>, name: &str) -> PyResult<Priority> {
     chosen(py, "priority", name, &table)
 }
 
-/// Values beyond the ends of an axis.
+/// Returns the treatment of values beyond the ends of an axis.
 pub(crate) fn edge(py: Python<'_>, name: &str) -> PyResult<Edge> {
     let table = [
         ("repeat", Edge::Repeat),
@@ -72,7 +72,7 @@ pub(crate) fn edge(py: Python<'_>, name: &str) -> PyResult<Edge> {
     chosen(py, "edge", name, &table)
 }
 
-/// Treatment of undefined pixels in a weighted sum.
+/// Returns the treatment of undefined pixels in a weighted sum.
 pub(crate) fn blanks(py: Python<'_>, name: &str) -> PyResult<Blanks> {
     let table = [
         ("renormalise", Blanks::Renormalise),
@@ -82,7 +82,7 @@ pub(crate) fn blanks(py: Python<'_>, name: &str) -> PyResult<Blanks> {
     chosen(py, "blanks", name, &table)
 }
 
-/// Statistic of a block of pixels.
+/// Returns the statistic of a block of pixels.
 pub(crate) fn block_statistic(py: Python<'_>, name: &str) -> PyResult<BlockStatistic> {
     let table = [
         ("mean", BlockStatistic::Mean),

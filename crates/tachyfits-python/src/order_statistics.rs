@@ -21,7 +21,7 @@ enum Asked {
 
 #[pymethods]
 impl Image {
-    /// Reduce axes by order statistics: exact, NaN and BLANK ignored, in bounded memory.
+    /// Reduce axes to order statistics, which are exact and ignore NaN and BLANK, with limited memory.
     #[pyo3(signature = (
         statistics, axes, section=None, *, regions=None, buffering="auto", threads=0, progress=None
     ))]
@@ -57,7 +57,7 @@ impl Image {
         reduced.values.into_iter().map(array).collect()
     }
 
-    /// Return the ranks, from 0, of the two neighbours that an order statistic of `count` values, at least one, is made of.
+    /// Return the two ranks, from 0, from which an order statistic of `count` values is interpolated.
     fn order_ranks(&self, py: Python<'_>, statistic: Asked, count: i64) -> PyResult<(u64, u64)> {
         let statistic = self.order_statistic(py, statistic)?;
         let count: u64 = not_negative(py, "count", count)?;
@@ -65,7 +65,7 @@ impl Image {
         Ok((low, high))
     }
 
-    /// Return an order statistic of `count` values, of which those of its two ranks are known.
+    /// Return an order statistic of `count` values from the values of its two ranks.
     fn order_value(
         &self,
         py: Python<'_>,

@@ -1,4 +1,4 @@
-//! A new file of any bytes, such as text and pictures.
+//! A new file with any content, such as text and pictures.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use tachyfits::Error;
 
 use crate::errors::{OrRaise, argument};
 
-/// A new file, which appears under its name when `commit` is called. Forgotten before, it leaves nothing behind.
+/// A new file, which gets its name when `commit` is called. Otherwise it leaves nothing behind.
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct OutputFile(Mutex<Option<tachyfits::io::OutputFile>>);
 
@@ -32,7 +32,7 @@ impl OutputFile {
         Ok(OutputFile(Mutex::new(Some(output.map_err(Error::from).or_raise(py)?))))
     }
 
-    /// Begin a file of a size that other processes write too, by `shared_path`.
+    /// Create a file of a size that other processes also write, at `shared_path`.
     #[staticmethod]
     #[pyo3(signature = (path, size, *, overwrite=false))]
     fn shared(py: Python<'_>, path: PathBuf, size: u64, overwrite: bool) -> PyResult<OutputFile> {
@@ -40,13 +40,13 @@ impl OutputFile {
         Ok(OutputFile(Mutex::new(Some(output.map_err(Error::from).or_raise(py)?))))
     }
 
-    /// The temporary name of a shared file; None of others, and of one that is finished.
+    /// Temporary name of a shared file; None for others, and when the file is complete.
     #[getter]
     fn shared_path(&self) -> Option<PathBuf> {
         self.lock().as_ref()?.shared_path().map(PathBuf::from)
     }
 
-    /// Write bytes at an offset; what is skipped reads as zeros.
+    /// Write bytes at an offset; skipped bytes read as zeros.
     fn write_at(&self, py: Python<'_>, offset: u64, content: PyBackedBytes) -> PyResult<()> {
         let written = py.detach(|| {
             let output = self.lock();
@@ -55,12 +55,12 @@ impl OutputFile {
         written.ok_or_else(|| over(py))?.map_err(Error::from).or_raise(py)
     }
 
-    /// Forget the file, if it is not finished: what keeps this object alive, such as an error, does not keep the file.
+    /// Discard the file unless it is complete, even if an error keeps this object alive.
     fn discard(&self) {
         drop(self.lock().take());
     }
 
-    /// Give the file its name, when its bytes survive a loss of power.
+    /// Flush the file and give it its name.
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
         let output = self.lock().take().ok_or_else(|| over(py))?;
         py.detach(|| output.commit_durably()).map_err(Error::from).or_raise(py)

@@ -1,4 +1,5 @@
-//! Statistics whose work several processes share: states of runs of pixels as arrays of numbers, which travel.
+//! Statistics computed by several processes: states of runs of pixels as arrays of numbers, for transfer between
+//! processes.
 
 use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -13,7 +14,7 @@ use crate::region::{Region, engine_regions};
 use crate::section::{Ranges, fits_axes, shape};
 use crate::stats::Stats;
 
-/// Words of a state: the number of its region, then what the state holds; floats by their bits.
+/// Words of a state: the number of its region, then the fields of the state, with floats as their bits.
 const WORDS: usize = 15;
 
 fn words(region: u64, stats: &tachyfits::Stats) -> [u64; WORDS] {
@@ -52,7 +53,7 @@ fn words(region: u64, stats: &tachyfits::Stats) -> [u64; WORDS] {
     ]
 }
 
-/// The region and the state of words; `None` for words that [`words`] does not make.
+/// Returns the region and the state encoded in words; `None` unless [`words`] could have written them.
 fn state(words: &[u64]) -> Option<(u64, tachyfits::Stats)> {
     let words: &[u64; WORDS] = words.try_into().ok()?;
     let flag = |place: u32| (words[3] >> place) & 0xff;
@@ -104,7 +105,7 @@ impl Image {
         self.engine().stats_tasks(&section, regions.as_deref(), &options).or_raise(py)
     }
 
-    /// Return how many pixels along a kept axis a part needs to have the sums of the whole; axes as of NumPy.
+    /// Return the length along a kept axis that a part needs to give the same sums as the whole; NumPy axis order.
     #[pyo3(signature = (axes, axis, section=None))]
     fn least_part(
         &self,
@@ -119,7 +120,7 @@ impl Image {
         self.engine().least_part(&reduced, &section, fits_axis).or_raise(py)
     }
 
-    /// Return the states of the tasks of `stats` from `first` to before `end`, for `merged_stats`.
+    /// Return the states of the tasks ``first`` to before ``end`` of `stats`, for `merged_stats`.
     #[pyo3(signature = (first, end, section=None, *, regions=None, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments)]
     fn partial_stats<'py>(
@@ -147,7 +148,7 @@ impl Image {
         Ok(array.clone())
     }
 
-    /// Return the statistics of the parts that `partial_stats` made of all tasks, in order: those of `stats`.
+    /// Return the statistics of all parts from `partial_stats`, in order: the same as `stats`.
     #[pyo3(signature = (parts, section=None, *, regions=None))]
     fn merged_stats(
         &self,

@@ -1,9 +1,8 @@
-//! Long operations: the interpreter lock is released while the engine works, and taken again now and then to call the
-//! progress function and to see Ctrl-C.
+//! Long operations: the interpreter lock is released while the engine works, and acquired regularly to call the
+//! progress function and to check for Ctrl-C.
 //!
-//! Python is called only on the thread that requested the operation (it is one of the engine's
-//! workers), so that a progress function need not be thread-safe, and Ctrl-C, which only the main
-//! thread sees, is seen.
+//! Python is called only on the thread that requested the operation (it is one of the engine's workers), so that a
+//! progress function need not be thread-safe, and Ctrl-C, which only the main thread sees, is noticed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
@@ -16,11 +15,11 @@ use tachyfits::{CancelToken, Error, Executor, Job, RunOptions};
 use crate::errors::{OrRaise, Raised, not_negative, warn};
 use crate::{executor, report};
 
-/// How often the progress function is called and Ctrl-C is looked for: a drawn bar need not move faster, with the piece of
-/// work in hand Ctrl-C is seen within 0.2 s, and taking the lock this seldom costs nothing.
+/// Interval of calls to the progress function and of checks for Ctrl-C. A progress bar need not move faster, Ctrl-C is
+/// noticed within 0.2 s including the current piece of work, and acquiring the lock this rarely costs nothing.
 const BETWEEN_CALLS: Duration = Duration::from_millis(50);
 
-/// Threads and the progress function of operations that are given none.
+/// Default threads and progress function of operations.
 struct Defaults {
     threads: usize,
     progress: Option<Py<PyAny>>,
@@ -28,7 +27,7 @@ struct Defaults {
 
 static DEFAULTS: Mutex<Defaults> = Mutex::new(Defaults { threads: 0, progress: None });
 
-/// Set the threads and the progress function of operations that are given none (0 and None). They apply to the process.
+/// Set the default threads and progress function of operations (for 0 and None). They apply to the process.
 #[pyfunction]
 #[pyo3(signature = (threads, progress=None))]
 pub(crate) fn set_defaults(
@@ -37,13 +36,13 @@ pub(crate) fn set_defaults(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<()> {
     let threads = not_negative(py, "threads", threads)?;
-    // The old function is dropped after the lock is free: that may run Python code.
+    // The old function is dropped after releasing the lock, because that may run Python code.
     let new = Defaults { threads, progress };
     drop(std::mem::replace(&mut *DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner), new));
     Ok(())
 }
 
-/// The threads of an operation that is given some, or 0 for those of the defaults.
+/// Returns the number of threads of an operation: the argument, or the default if it is 0.
 pub(crate) fn threads(given: usize) -> usize {
     match given {
         0 => DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner).threads,
@@ -51,14 +50,14 @@ pub(crate) fn threads(given: usize) -> usize {
     }
 }
 
-/// Say whether files in the page cache may be mapped, which needs a handler of SIGBUS.
+/// Set whether files in the page cache may be mapped, which needs a handler of SIGBUS.
 #[pyfunction]
 pub(crate) fn allow_maps(allowed: bool) {
     tachyfits::io::allow_maps(allowed);
 }
 
-/// Runs an operation of the engine. An exception in the progress function stops it and is raised, as KeyboardInterrupt
-/// is; `False` stops it with the error of code "io-cancelled".
+/// Runs an operation of the engine. An exception in the progress function stops it and is raised, like
+/// KeyboardInterrupt; `False` stops it with the error of code "io-cancelled".
 pub(crate) fn run<T: Send, E: Raised>(
     py: Python<'_>,
     threads: usize,
@@ -68,7 +67,7 @@ pub(crate) fn run<T: Send, E: Raised>(
     run_opening(py, threads, progress, |options, _spool| operation(options))
 }
 
-/// Runs an operation that tells its cost, which the blocks of `tf.reports` on this thread receive.
+/// Runs an operation that returns its report, and passes that to the `tf.reports` blocks of this thread.
 pub(crate) fn reported<T: Send>(
     py: Python<'_>,
     threads: i64,
@@ -81,8 +80,8 @@ pub(crate) fn reported<T: Send>(
     Ok(value)
 }
 
-/// The same for one that ends before Ctrl-C could be looked for, by the calling thread: to prepare for that takes longer than a
-/// short read. Where there is a progress function it hears of the end.
+/// Does the same as [`reported`] for an operation that the calling thread completes before Ctrl-C could be checked:
+/// preparing for that takes longer than a short read. A progress function is called once, at the end.
 pub(crate) fn reported_at_once<T: Send>(
     py: Python<'_>,
     threads: i64,
@@ -99,8 +98,8 @@ pub(crate) fn reported_at_once<T: Send>(
     Ok(value)
 }
 
-/// Runs an operation that writes an HDU and tells its cost, which the blocks of `tf.reports` on this thread receive; gives the
-/// number of the HDU with it. Returns the largest error of rounding.
+/// Runs an operation that writes an HDU and returns its report, and passes that to the `tf.reports` blocks of this
+/// thread with the number of the HDU. Returns the largest rounding error.
 pub(crate) fn written(
     py: Python<'_>,
     threads: usize,
@@ -112,8 +111,8 @@ pub(crate) fn written(
     Ok(report.rounding)
 }
 
-/// Runs an operation that opens a file first, whose compressed content Ctrl-C interrupts too. Faults that it went on from are
-/// warnings.
+/// Runs an operation that opens a file first; Ctrl-C also interrupts reading compressed content. Faults that did not
+/// stop it become warnings.
 pub(crate) fn run_opening<T: Send, E: Raised>(
     py: Python<'_>,
     threads: usize,
@@ -138,7 +137,7 @@ pub(crate) fn run_opening<T: Send, E: Raised>(
     watcher.finish(py, outcome)
 }
 
-/// Opens something, which Ctrl-C interrupts.
+/// Opens a source; Ctrl-C interrupts this.
 pub(crate) fn open<T: Send, E: Raised>(
     py: Python<'_>,
     operation: impl FnOnce(SpoolOptions) -> Result<T, E> + Send,
@@ -146,7 +145,7 @@ pub(crate) fn open<T: Send, E: Raised>(
     run_opening(py, 0, None, |_options, spool| operation(spool))
 }
 
-/// A note as a warning: its subject, and a line for each fault.
+/// Formats a note as a warning: its subject, and a line for each fault.
 fn worded(note: &Note) -> String {
     let lines: String = note.faults.iter().map(|fault| format!("\n  - {fault}")).collect();
     let more = match note.count - note.faults.len() as u64 {
@@ -171,7 +170,7 @@ struct WatcherState {
     /// Latest values passed to the callback.
     told: Option<(u64, u64)>,
     raised: Option<PyErr>,
-    /// Whether the work is to end.
+    /// Whether the work must end.
     stops: bool,
 }
 
@@ -188,7 +187,7 @@ impl Watcher {
         Watcher { callback, caller, notes, state: Mutex::new(state) }
     }
 
-    /// The job of the operation: that of the request that this thread works for, which Ctrl-C cancels too.
+    /// Returns the job of the operation: that of this thread's request, which Ctrl-C also cancels.
     fn job(self: &Arc<Self>) -> Job {
         let watcher = Arc::clone(self);
         let is_interrupted = move || watcher.is_interrupted();
@@ -205,15 +204,15 @@ impl Watcher {
         job.with_notes(self.notes.clone())
     }
 
-    /// Called by the engine now and then, on any thread, to ask whether the work is to end. No lock is held then, so that
-    /// Python code may run, and it may wait for other threads, which get the permit of this one.
+    /// Whether the work must end. The engine calls this regularly on any thread. No lock is held, so that Python code
+    /// may run and wait for other threads, which get the permit of this one.
     fn is_interrupted(&self) -> bool {
         let mut state = self.lock();
         let is_caller = thread::current().id() == self.caller;
         if state.stops || !is_caller || state.called.elapsed() < BETWEEN_CALLS {
             return state.stops;
         }
-        // Not again from within.
+        // Prevents nested calls.
         state.called = Instant::now();
         let news = state.latest.filter(|_| self.callback.is_some() && state.latest != state.told);
         drop(state);
@@ -224,17 +223,17 @@ impl Watcher {
             })
         }));
         let mut state = self.lock();
-        // From the end of a slow call, not from its beginning.
+        // The interval starts at the end of a slow call.
         state.called = Instant::now();
         state.stops
     }
 
-    /// Called by the engine after each piece of work, by one thread at a time.
+    /// Records progress. The engine calls this after each piece of work, on one thread at a time.
     fn observe(&self, done: u64, total: u64) {
         self.lock().latest = Some((done, total));
     }
 
-    /// Keeps what Python said: whether to go on, or an exception.
+    /// Records the outcome of a call: whether to continue, or an exception.
     fn keep(&self, outcome: Option<PyResult<bool>>) {
         let mut state = self.lock();
         match outcome {
@@ -248,7 +247,7 @@ impl Watcher {
         }
     }
 
-    /// Calls the progress function; `false` when it wants the work to stop.
+    /// Calls the progress function; returns `false` if it requests an end.
     fn call(&self, py: Python<'_>, (done, total): (u64, u64)) -> PyResult<bool> {
         let Some(callback) = &self.callback else { return Ok(true) };
         self.lock().told = Some((done, total));
@@ -256,8 +255,8 @@ impl Watcher {
         Ok(!matches!(answer.extract::<bool>(), Ok(false)))
     }
 
-    /// The outcome, as Python sees it: what was raised meanwhile comes before what the engine says. After success the
-    /// progress function hears of the end; the result is there, so it can no longer stop the work.
+    /// Returns the outcome for Python: an exception raised meanwhile takes precedence over the engine's result. After
+    /// success the progress function is called a last time; it can no longer stop the work.
     fn finish<T, E: Raised>(&self, py: Python<'_>, outcome: Result<T, E>) -> PyResult<T> {
         if let Some(error) = self.lock().raised.take() {
             return Err(error);

@@ -1,6 +1,6 @@
-//! Unformatted Fortran files: records as bytes of NumPy arrays, and arrays as records. Python gives
-//! the meaning of the bytes: a field is (offset in the record, bytes of a number, count, offset in
-//! the item, repeats, bytes from one repeat to the next in the record, and in the item).
+//! Unformatted Fortran files: records as bytes of NumPy arrays, and arrays as records. Python defines the meaning of
+//! the bytes: a field is (offset in the record, bytes of a number, count, offset in the item, repeats, stride of
+//! repeats in the record, stride in the item).
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,7 +35,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// The fields of [`RecordField`], in its order.
 type Field = (u64, u64, u64, u64, u64, u64, u64);
 
-/// A part of a file as Python gives it: items, how many, bytes of a record and of an item, fields.
+/// A part of a file from Python: items, their number, bytes of a record and of an item, fields.
 type Part<'py> = (PyReadonlyArray1<'py, u8>, u64, u64, u64, Vec<Field>);
 
 fn field((offset, size, elements, to, repeats, step, to_step): Field) -> RecordField {
@@ -46,7 +46,7 @@ fn layout(record_bytes: u64, item_bytes: u64, fields: Vec<Field>) -> RecordLayou
     RecordLayout { record_bytes, item_bytes, fields: fields.into_iter().map(field).collect() }
 }
 
-/// How a file is accessed: a number of bytes is needed for direct access, and for it alone.
+/// Returns the kind of access. Direct access requires the number of bytes, and no other kind accepts it.
 fn access(py: Python<'_>, name: &str, record_bytes: Option<u64>) -> PyResult<RecordAccess> {
     let hint = "give record_bytes with access=\"direct\", and only there";
     match (name, record_bytes) {
@@ -76,7 +76,7 @@ fn order(py: Python<'_>, name: Option<&str>) -> PyResult<Option<FileOrder>> {
     }
 }
 
-/// An open unformatted file. Opening costs the first records; the index is made when it is first needed.
+/// An open unformatted file. Opening reads the first records; the index is built when it is first needed.
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct RecordFile {
     file: Arc<tachyfits_records::RecordFile>,
@@ -120,7 +120,7 @@ impl RecordFile {
         self.file.name()
     }
 
-    /// Bytes of the file.
+    /// Size in bytes.
     #[getter]
     fn bytes(&self) -> u64 {
         self.file.bytes()
@@ -132,55 +132,55 @@ impl RecordFile {
         self.file.markers().map(|markers| markers.bytes())
     }
 
-    /// Notices about the file when it was opened, such as an interrupted append that was undone.
+    /// Notices from opening the file, such as an interrupted append that was undone.
     #[getter]
     fn notices(&self) -> Vec<String> {
         self.file.notices().iter().map(ToString::to_string).collect()
     }
 
-    /// The order of bytes: "big" or "little".
+    /// Byte order: "big" or "little".
     #[getter]
     fn order(&self) -> &'static str {
         self.file.order().as_str()
     }
 
-    /// How the markers were detected; None if they were given, or the file has none.
+    /// Reason for the detected markers; None if they were specified, or the file has none.
     #[getter]
     fn reason(&self) -> Option<String> {
         self.file.detection().map(|found| found.reason.clone())
     }
 
-    /// Result for each width and byte order of markers tried.
+    /// Result for each width and byte order of markers that was tried.
     #[getter]
     fn evidence(&self) -> Vec<String> {
         let evidence = self.file.detection().map(|found| found.evidence.as_slice());
         evidence.unwrap_or_default().iter().map(ToString::to_string).collect()
     }
 
-    /// Return the number of records; FormatError where damage hides how many there are.
+    /// Return the number of records; FormatError if damage hides it.
     fn records(&self, py: Python<'_>) -> PyResult<u64> {
         py.detach(|| self.file.len()).or_raise(py)
     }
 
-    /// Return the number of whole records before the end or the first damage.
+    /// Return the number of complete records before the end or the first damage.
     fn whole_records(&self, py: Python<'_>) -> PyResult<u64> {
         py.detach(|| self.file.index().map(|index| index.len())).or_raise(py)
     }
 
-    /// Return what is wrong after the last whole record; None where nothing is.
+    /// Return the damage after the last complete record; None without damage.
     fn damage(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let index = py.detach(|| self.file.index()).or_raise(py)?;
         Ok(index.damage().map(worded))
     }
 
-    /// Return the bytes skipped by recovery: (first byte, byte after the last, why).
+    /// Return the ranges skipped by recovery: (first byte, byte after the last, reason).
     fn skipped(&self, py: Python<'_>) -> PyResult<Vec<(u64, u64, String)>> {
         let index = py.detach(|| self.file.index()).or_raise(py)?;
         let each = index.skipped().iter();
         Ok(each.map(|(range, why)| (range.start, range.end, worded(why))).collect())
     }
 
-    /// Return rows of (first record, records, bytes each, offset, subrecords) of runs of one length.
+    /// Return rows of (first record, number of records, bytes of each, offset, subrecords) for runs of equal length.
     fn runs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
         let index = py.detach(|| self.file.index()).or_raise(py)?;
         let runs = index.runs();
@@ -193,7 +193,7 @@ impl RecordFile {
         flat.reshape([runs.len(), 5])
     }
 
-    /// Return the bytes of a record and where they begin in the file.
+    /// Return the bytes of a record and its offset in the file.
     fn record(&self, py: Python<'_>, record: u64) -> PyResult<(u64, u64)> {
         py.detach(|| {
             self.file.check_records(record, 1)?;
@@ -204,17 +204,17 @@ impl RecordFile {
         .or_raise(py)
     }
 
-    /// Return the bytes that each of these records has; UsageError when they differ.
+    /// Return the common number of bytes of these records; UsageError if they differ.
     fn common_bytes(&self, py: Python<'_>, first: u64, count: u64) -> PyResult<u64> {
         py.detach(|| self.file.common_bytes(first, count)).or_raise(py)
     }
 
-    /// Return how many records of one length there may be from one on, and their bytes, by the first one's marker.
+    /// Return the possible number of equal records from one on, and their bytes, according to the first one's marker.
     fn ahead(&self, py: Python<'_>, first: u64, most: u64) -> PyResult<Option<(u64, u64)>> {
         py.detach(|| self.file.ahead(first, most)).or_raise(py)
     }
 
-    /// Read records of one length into bytes; with `ahead` return whether they were of one length.
+    /// Read records of equal length into bytes; with `ahead` return whether they are of equal length.
     #[pyo3(signature = (first, count, record_bytes, item_bytes, fields, out, *, step=1, ahead=false, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "arguments of a Python function")]
     fn read(
@@ -289,7 +289,7 @@ impl RecordFile {
         Ok(parts.into_iter().map(shaped).collect())
     }
 
-    /// Write the records as a new file; return how many there were.
+    /// Write the records as a new file; return their number.
     #[pyo3(signature = (path, *, access="sequential", record_bytes=None, markers=4, order=None, forms=Vec::new(), last_repeats=false, precision=None, overwrite=false, sync=false, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
     fn convert(
@@ -346,7 +346,7 @@ fn narrowing(py: Python<'_>, precision: &str) -> PyResult<Narrowing> {
     }
 }
 
-/// Numbers by NumPy's name; real(16) is "float128" here, wherever NumPy has it.
+/// Returns the number type with NumPy's name; real(16) is always "float128" here, even if NumPy does not have it.
 fn number(dtype: &str) -> Option<RecordNumber> {
     match dtype {
         "float16" => Some(RecordNumber::Half),
@@ -355,20 +355,20 @@ fn number(dtype: &str) -> Option<RecordNumber> {
     }
 }
 
-/// Reads a form, or raises what is wrong with it.
+/// Parses a form, or raises an exception.
 fn form(py: Python<'_>, text: &str) -> PyResult<RecordForm> {
     let form = RecordForm::parse(text);
     let form = form.map_err(|problem| Error::from(problem.in_file("a form of records")));
     form.or_raise(py)
 }
 
-/// A new unformatted file, which appears when it is finished.
+/// A new unformatted file, which gets its name when it is complete.
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct RecordWriter(Mutex<Option<tachyfits_records::RecordWriter>>);
 
 #[pymethods]
 impl RecordWriter {
-    /// Begin a file.
+    /// Create a file.
     #[staticmethod]
     #[pyo3(signature = (path, *, access="sequential", record_bytes=None, markers=4, order=None, overwrite=false, sync=false))]
     #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
@@ -395,7 +395,7 @@ impl RecordWriter {
         Ok(RecordWriter(Mutex::new(Some(writer))))
     }
 
-    /// Write records of one layout. After an error the file is given up.
+    /// Write records of one layout. After an error the file is discarded.
     #[pyo3(signature = (items, count, record_bytes, item_bytes, fields, *, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "arguments of a Python function")]
     fn write(
@@ -427,7 +427,7 @@ impl RecordWriter {
         Ok(records)
     }
 
-    /// Give the file up: nothing of it stays.
+    /// Discard the file.
     fn abandon(&self) {
         drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
@@ -443,7 +443,7 @@ impl RecordWriter {
     }
 }
 
-/// Append records to a file, all of them or none; return what was found beside it.
+/// Append records to a file, all of them or none; return notices about the file.
 #[pyfunction]
 #[pyo3(signature = (path, parts, *, access="sequential", record_bytes=None, markers=None, order=None, threads=0, progress=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
@@ -473,7 +473,7 @@ fn append_records(
     Ok(notices.iter().map(ToString::to_string).collect())
 }
 
-/// Return the items of a record of `record_bytes` bytes, by its form.
+/// Return the items of a record of `record_bytes` bytes with this form.
 #[pyfunction]
 fn record_items<'py>(
     py: Python<'py>,
@@ -492,13 +492,13 @@ fn listed<'py>(py: Python<'py>, items: &[RecordItem]) -> PyResult<Bound<'py, PyL
     Ok(list)
 }
 
-/// Return the bytes that a record of a form has at least: those of all items but the one that fills it.
+/// Return the minimum bytes of a record of a form: those of all items except the one that fills it.
 #[pyfunction]
 fn record_least_bytes(py: Python<'_>, form: &str) -> PyResult<u64> {
     tachyfits_records::record_least_bytes(form).or_raise(py)
 }
 
-/// A problem with its hint, in the words of the interface at hand.
+/// Formats a problem with its hint, in the words of the current interface.
 fn worded(problem: &Problem) -> String {
     interface::message(&format!("{problem:#}")).into_owned()
 }

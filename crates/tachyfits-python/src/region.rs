@@ -8,7 +8,7 @@ use crate::buffer::{shaped, zeros};
 use crate::errors::{OrRaise, argument, not_negative};
 use crate::progress;
 
-/// Pixels of the plane of the last two axes whose centres lie inside, borders included.
+/// Pixels of the plane of the last two axes whose centres are inside a region, borders included.
 #[pyclass(frozen, eq, module = "tachyfits._core")]
 #[derive(PartialEq)]
 pub(crate) struct Region {
@@ -29,14 +29,14 @@ impl Region {
 /// First and last pixel of an axis.
 type Ends = (u64, u64);
 
-/// The engine's regions for those of Python.
+/// Converts regions from Python to the engine's.
 pub(crate) fn engine_regions(regions: Option<Vec<Py<Region>>>) -> Option<Vec<tachyfits::Region>> {
     regions.map(|regions| regions.iter().map(|region| region.get().region.clone()).collect())
 }
 
 #[pymethods]
 impl Region {
-    /// Return a box by its centre and full size, turned counter-clockwise.
+    /// Return a box with a centre and full size, rotated counter-clockwise.
     #[staticmethod]
     #[pyo3(signature = (x, y, width, height, angle_degrees=0.0))]
     fn r#box(
@@ -58,7 +58,7 @@ impl Region {
         Region::new(py, tachyfits::Region::circle(x, y, radius), words)
     }
 
-    /// Return an ellipse by its semi-axes along x and y, turned counter-clockwise.
+    /// Return an ellipse with semi-axes along x and y, rotated counter-clockwise.
     #[staticmethod]
     #[pyo3(signature = (x, y, semi_x, semi_y, angle_degrees=0.0))]
     fn ellipse(
@@ -74,14 +74,14 @@ impl Region {
         Region::new(py, tachyfits::Region::ellipse(x, y, semi_x, semi_y, angle_degrees), words)
     }
 
-    /// Return a polygon by its corners (x, y).
+    /// Return a polygon with corners (x, y).
     #[staticmethod]
     fn polygon(py: Python<'_>, vertices: Vec<(f64, f64)>) -> PyResult<Region> {
         let words = format!("Region.polygon({vertices:?})");
         Region::new(py, tachyfits::Region::polygon(&vertices), words)
     }
 
-    /// Return pixels by their spans: an array of shape (n, 3) of row, first and last pixel, by rows and from left to right.
+    /// Return a region of pixel spans: an array of shape (n, 3) of row, first and last pixel, sorted by row and pixel.
     #[staticmethod]
     fn of_spans(py: Python<'_>, spans: PyReadonlyArray2<'_, u64>) -> PyResult<Region> {
         let spans = spans.as_array();
@@ -97,7 +97,7 @@ impl Region {
         Region::new(py, tachyfits::Region::of_spans(rows.collect()), words)
     }
 
-    /// Return regions in order, each added (True) to those before it or removed (False) from them.
+    /// Return a combination of regions in order, each added (True) to the previous ones or removed (False) from them.
     #[staticmethod]
     fn combined(parts: Vec<(bool, Py<Region>)>) -> Region {
         let words = format!("Region.combined({} parts)", parts.len());
@@ -107,7 +107,7 @@ impl Region {
         Region { region: tachyfits::Region::combined(parts.collect()), words }
     }
 
-    /// Return which pixels of an image of this size are inside: a bool array of shape (height, width).
+    /// Return whether each pixel of an image of this size is inside: a bool array of shape (height, width).
     fn mask<'py>(
         &self,
         py: Python<'py>,
@@ -129,7 +129,7 @@ impl Region {
         Ok(mask.clone())
     }
 
-    /// Return the share of each pixel that is inside, in the box around the region, and the first row and column of that.
+    /// Return the share of each pixel inside, in the bounding box of the region, and the box's first row and column.
     fn shares<'py>(
         &self,
         py: Python<'py>,

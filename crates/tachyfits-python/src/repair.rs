@@ -19,7 +19,7 @@ fn notices(editor: &Editor) -> Vec<String> {
     editor.notices().iter().map(ToString::to_string).collect()
 }
 
-/// Repair faults of a file that need no guessing.
+/// Repair faults of a file that are unambiguous.
 #[pyfunction]
 #[pyo3(signature = (path, *, sync=false, threads=0, progress=None))]
 fn repair(
@@ -44,7 +44,7 @@ fn repair(
     })
 }
 
-/// State DATASUM and CHECKSUM of some HDUs (None: of all) as their bytes have them.
+/// Write DATASUM and CHECKSUM of some HDUs (None: all), computed from their bytes.
 #[pyfunction]
 #[pyo3(signature = (path, hdus=None, *, sync=false, threads=0, progress=None))]
 fn update_checksums(

@@ -6,11 +6,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 thread_local! {
-    /// The lists that collect the reports of operations of this thread.
+    /// Lists that collect the reports of this thread's operations.
     static COLLECTING: RefCell<Vec<Py<PyList>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Append the report of each operation that this thread ends to a list, until `stop_collecting`.
+/// Append the report of each operation of this thread to a list, until `stop_collecting`.
 #[pyfunction]
 pub(crate) fn collect_reports(reports: Py<PyList>) {
     COLLECTING.with_borrow_mut(|lists| lists.push(reports));
@@ -23,16 +23,16 @@ pub(crate) fn stop_collecting(reports: &Bound<'_, PyList>) {
         let last = lists.iter().rposition(|list| list.is(reports));
         last.map(|last| lists.remove(last))
     });
-    // Dropped after the borrow: that may run Python code.
+    // Dropped after the borrow, because that may run Python code.
     drop(found);
 }
 
-/// Gives a report to every list that collects reports of this thread.
+/// Adds a report to every list that collects reports of this thread.
 pub(crate) fn collect(py: Python<'_>, report: tachyfits::Report) -> PyResult<()> {
     append(py, Report::from(report))
 }
 
-/// The same, of an operation that wrote the HDU of a number.
+/// Adds the report of an operation that wrote the HDU with this number.
 pub(crate) fn collect_written(py: Python<'_>, cost: tachyfits::Report, hdu: usize) -> PyResult<()> {
     append(py, Report { cost, hdu: Some(hdu) })
 }
@@ -80,7 +80,7 @@ impl Report {
         self.cost.compute_seconds
     }
 
-    /// Seconds of writing, where a file is written.
+    /// Seconds of writing, if a file is written.
     #[getter]
     fn write_seconds(&self) -> f64 {
         self.cost.write_seconds
@@ -92,8 +92,8 @@ impl Report {
         self.cost.wall_seconds
     }
 
-    /// Fraction of the reading and writing that was hidden behind computing: (io + compute - wall) / io, within 0
-    /// and 1, where io is both.
+    /// Fraction of reading and writing that overlapped with computing: (io + compute - wall) / io, from 0 to 1; io is
+    /// both.
     #[getter]
     fn hidden_fraction(&self) -> f64 {
         self.cost.hidden_fraction()
@@ -105,26 +105,26 @@ impl Report {
         self.cost.threads
     }
 
-    /// How reading and computing were arranged: "inline", "ahead" or "borrowed"; "" when there was nothing to do.
+    /// Arrangement of reading and computing: "inline", "ahead" or "borrowed"; "" if nothing was computed.
     #[getter]
     fn buffering(&self) -> &'static str {
         self.cost.buffering
     }
 
-    /// How bytes were read: "auto", "positioned", "mapped", "direct" or "memory"; "" when there was nothing to do.
+    /// Way of reading bytes: "auto", "positioned", "mapped", "direct" or "memory"; "" if nothing was read.
     #[getter]
     fn storage(&self) -> &'static str {
         self.cost.storage
     }
 
-    /// Largest difference between a value and what is written for it, where values are rounded to integers: by quantisation
-    /// in compressed tiles too. 0 where nothing is lost.
+    /// Largest difference between a value and its rounded integer, also by quantisation in compressed tiles; 0 if
+    /// lossless.
     #[getter]
     fn rounding(&self) -> f64 {
         self.cost.rounding
     }
 
-    /// Number of the HDU that the operation wrote, from 0; None of operations that wrote none.
+    /// Number of the HDU that the operation wrote, from 0; None if it wrote none.
     #[getter]
     fn hdu(&self) -> Option<usize> {
         self.hdu

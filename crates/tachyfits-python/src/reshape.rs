@@ -13,7 +13,7 @@ use crate::section::{Ranges, fits_axes, section};
 
 #[pymethods]
 impl Image {
-    /// Return the image with its axes in another order, as the file that it would be; nothing is computed yet.
+    /// Return the image with its axes in another order, as a file; its pixels are computed on reading.
     fn reorder(&self, py: Python<'_>, axes: Vec<i64>) -> PyResult<FitsFile> {
         let image = self.engine();
         let mut order = fits_axes(image, &axes).or_raise(py)?;
@@ -22,7 +22,7 @@ impl Image {
         Ok(FitsFile::new(image.reorder(&order).or_raise(py)?))
     }
 
-    /// Return the image with blocks of its pixels made one each, as the file that it would be.
+    /// Return the image with blocks of pixels reduced to one pixel each, as a file; its pixels are computed on reading.
     #[pyo3(signature = (block, *, statistic="mean", keep_partial=false))]
     fn rebin(
         &self,
@@ -34,11 +34,11 @@ impl Image {
         let statistic = options::block_statistic(py, statistic)?;
         let block = block.into_iter().rev().collect();
         let rebinning = Rebinning::new(block).statistic(statistic).keep_partial(keep_partial);
-        // The largest of 64-bit integers is looked for.
+        // For 64-bit integers this searches the largest value.
         Ok(FitsFile::new(py.detach(|| self.engine().rebin(&rebinning)).or_raise(py)?))
     }
 
-    /// Return a section as the file that it would be; nothing is computed yet.
+    /// Return a section as a file; its pixels are computed on reading.
     #[pyo3(
         signature = (ranges, *, margins=Vec::new(), drop_axes=Vec::new()),
         text_signature = "($self, ranges, *, margins=(), drop_axes=())"
@@ -58,7 +58,7 @@ impl Image {
         Ok(FitsFile::new(image.cut_without(&section, &margins, &dropped).or_raise(py)?))
     }
 
-    /// Return the pixels along a path through the last two NumPy axes, as the file that they would be.
+    /// Return the pixels along a path through the last two NumPy axes, as a file; they are computed on reading.
     #[pyo3(signature = (points, *, width=1, spacing=1.0, unit=None))]
     fn cut_along(
         &self,

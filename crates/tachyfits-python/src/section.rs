@@ -1,4 +1,4 @@
-//! Axis orders: NumPy's on one side, FITS' on the other. Every reversal is made here.
+//! Axis orders of NumPy and FITS. All reversals are made here.
 
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
@@ -10,13 +10,13 @@ use crate::errors::refused;
 /// One (start, count, step) per NumPy axis.
 pub(crate) type Ranges = Vec<(i64, i64, i64)>;
 
-/// The section that Python asks for; the whole image where it asks for none.
+/// Returns the section for the ranges from Python; without ranges, the whole image.
 pub(crate) fn section(image: &Image, ranges: Option<Ranges>) -> Result<Section, Error> {
     let Some(ranges) = ranges else { return Ok(image.whole()) };
     image.section(&axis_ranges(place(image), ranges)?)
 }
 
-/// The ranges in the order of the axes of FITS.
+/// Returns the ranges in the order of the FITS axes.
 pub(crate) fn axis_ranges(
     place: (&str, Option<usize>),
     ranges: Ranges,
@@ -40,14 +40,15 @@ pub(crate) fn axis_ranges(
 
 /// Pixels of an index of integers, slices and an Ellipsis.
 pub(crate) struct Indexed {
-    /// In the order of the axes of FITS.
+    /// Ranges in the order of the FITS axes.
     pub(crate) ranges: Vec<AxisRange>,
-    /// The shape that NumPy gives it: axes with an integer are dropped.
+    /// Shape in NumPy: axes with an integer are dropped.
     pub(crate) shape: Vec<u64>,
 }
 
-/// The pixels of a NumPy index of an image with these axes of FITS; `None` for one with anything but integers, slices and an Ellipsis, and
-/// for one that is wrong or takes nothing. `text.sections` knows these, and has the errors.
+/// Returns the pixels of a NumPy index of an image with these FITS axes. `None` for an index with other items than
+/// integers, slices and an Ellipsis, and for one that is invalid or empty: `text.sections` handles these and their
+/// errors.
 pub(crate) fn indexed(index: &Bound<'_, PyAny>, axes: &[u64]) -> Option<Indexed> {
     let items: Vec<Bound<'_, PyAny>> = match index.cast::<PyTuple>() {
         Ok(items) => items.iter().collect(),
@@ -93,12 +94,12 @@ impl Indexed {
     }
 }
 
-/// The shape of a section in NumPy order.
+/// Returns the shape of a section in NumPy order.
 pub(crate) fn shape(section: &Section) -> Vec<u64> {
     section.ranges().iter().rev().map(|range| range.count).collect()
 }
 
-/// The engine's number of a NumPy axis: 0 for NAXIS1.
+/// Returns the engine's number of a NumPy axis: 0 for NAXIS1.
 pub(crate) fn fits_axis(image: &Image, axis: i64) -> Result<usize, Error> {
     let axes = image.axes().len();
     match usize::try_from(axis) {
@@ -113,12 +114,12 @@ pub(crate) fn fits_axis(image: &Image, axis: i64) -> Result<usize, Error> {
     }
 }
 
-/// The engine's numbers of several NumPy axes.
+/// Returns the engine's numbers of several NumPy axes.
 pub(crate) fn fits_axes(image: &Image, axes: &[i64]) -> Result<Vec<usize>, Error> {
     axes.iter().map(|&axis| fits_axis(image, axis)).collect()
 }
 
-/// The NumPy index of a pixel by its linear index in a section of this shape.
+/// Returns the NumPy index of a pixel from its linear index in a section of this shape.
 pub(crate) fn unravel(position: u64, shape: &[u64]) -> Vec<u64> {
     let mut rest = position;
     let mut index: Vec<u64> = shape
@@ -135,7 +136,7 @@ pub(crate) fn unravel(position: u64, shape: &[u64]) -> Vec<u64> {
     index
 }
 
-/// Where an image is, for messages.
+/// Returns the file and HDU of an image, for messages.
 pub(crate) fn place(image: &Image) -> (&str, Option<usize>) {
     (image.file_name(), Some(image.hdu().index))
 }

@@ -1,4 +1,4 @@
-//! Positions on the sky that match.
+//! Matching of positions on the sky.
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ type Positions<'py> = (PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>);
 /// Rows and angles.
 type Nearest<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>);
 
-/// Rows of both, and angles.
+/// Rows of both lists, and angles.
 type Pairs<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>);
 
 /// Return the row of the nearest other position for each position, -1 without one, and the angle.
@@ -50,7 +50,7 @@ pub(crate) fn matching_positions<'py>(
     ))
 }
 
-/// Longitudes and latitudes that no other thread of Python changes.
+/// Copies of longitudes and latitudes, which no other thread of Python can change.
 struct Copied(Vec<f64>, Vec<f64>);
 
 impl Copied {

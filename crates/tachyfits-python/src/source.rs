@@ -18,14 +18,14 @@ use tachyfits::{Error, Source};
 use crate::errors::OrRaise;
 use crate::progress;
 
-/// A source as Python gives it.
+/// A source from Python.
 pub(crate) enum Given<'py> {
     Bytes(Bound<'py, PyBytes>),
     Path(PathBuf),
     Object(Bound<'py, PyAny>),
 }
 
-/// By hand: a derived one makes an exception for each kind that it is not.
+/// Implemented by hand: a derived implementation creates an exception for each kind that does not match.
 impl<'py> FromPyObject<'_, 'py> for Given<'py> {
     type Error = PyErr;
 
@@ -41,10 +41,10 @@ impl<'py> FromPyObject<'_, 'py> for Given<'py> {
 }
 
 impl Given<'_> {
-    /// The source for the engine. Bytes and objects are called by `name`; `on_demand`: the object is read by `seek` and
-    /// `read` whenever bytes of it are needed, else once to its end.
+    /// Converts a source for the engine. Messages refer to bytes and objects as `name`. `on_demand`: the object is read
+    /// with `seek` and `read` whenever bytes are needed, otherwise once to its end.
     ///
-    /// `options` say how much of content is kept that can only be read from beginning to end.
+    /// `options` limits content that can only be read sequentially.
     pub(crate) fn source(
         self,
         py: Python<'_>,
@@ -67,7 +67,7 @@ impl Given<'_> {
     }
 }
 
-/// An object that gives bytes by `read(size)`.
+/// An object that provides bytes with `read(size)`.
 struct Stream(Py<PyAny>);
 
 impl Read for Stream {
@@ -79,10 +79,10 @@ impl Read for Stream {
     }
 }
 
-/// Fills a part of a buffer by one call of `read`; an exception of the object is the error.
+/// Fills a part of a buffer with one call of `read`; an exception of the object is the error.
 fn read_into(object: &Bound<'_, PyAny>, buffer: &mut [u8]) -> io::Result<usize> {
     let asked = buffer.len();
-    // None, of a stream that does not block and has nothing yet, is refused: waiting here would never end.
+    // None, from a non-blocking stream without data, is rejected: waiting here would never end.
     let given: PyBackedBytes =
         object.call_method1("read", (asked,))?.extract().map_err(PyErr::from)?;
     match buffer.get_mut(..given.len()) {
@@ -95,7 +95,7 @@ fn read_into(object: &Bound<'_, PyAny>, buffer: &mut [u8]) -> io::Result<usize> 
     Ok(given.len())
 }
 
-/// Fills a buffer from an offset on, unless the object ends before; returns how much.
+/// Fills a buffer from an offset on, unless the object ends before; returns the number of bytes.
 fn read_from(object: &Bound<'_, PyAny>, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
     object.call_method1("seek", (offset,))?;
     let mut done = 0;
@@ -108,13 +108,13 @@ fn read_from(object: &Bound<'_, PyAny>, offset: u64, buffer: &mut [u8]) -> io::R
     Ok(done)
 }
 
-/// A file object that can seek, read on demand. Its own position stays, after an error too.
+/// A file object that can seek, read on demand. Its own position is preserved, also after an error.
 #[derive(Debug)]
 struct FileObject {
     id: Id,
     bytes: u64,
     object: Py<PyAny>,
-    /// The object has one position.
+    /// Lock for the object's single position.
     turn: Mutex<()>,
 }
 
@@ -128,7 +128,7 @@ impl FileObject {
         Ok(FileObject { id: Id::new(name.to_owned(), None), bytes, object, turn: Mutex::new(()) })
     }
 
-    /// Fills the buffer, unless the object ends before; returns how much.
+    /// Fills the buffer, unless the object ends before; returns the number of bytes.
     fn read_up_to(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         Python::attach(|py| {
             py.check_signals()?;
@@ -171,13 +171,13 @@ impl Storage for FileObject {
         "object"
     }
 
-    /// It may be a file of a server; one request is under way at a time.
+    /// The object may be a file of a server; only one request is made at a time.
     fn profile(&self) -> Profile {
         Profile { in_flight: 1, ..Profile::NETWORK }
     }
 }
 
-/// Return what messages call the object of a server: its URL without the query and password, which may be secret.
+/// Return the name of a server's object in messages: its URL without query and password, which may be secret.
 #[pyfunction]
 pub(crate) fn url_name(text: OsString) -> Option<String> {
     RemoteUrl::of(text.to_str()?).map(|url| url.to_string())
@@ -194,7 +194,7 @@ fn remote_url(text: &str) -> PyResult<RemoteUrl> {
     RemoteUrl::of(text).ok_or_else(|| PyValueError::new_err("expected a URL"))
 }
 
-/// Return what the server says of the object of a URL now.
+/// Return the server's current information about the object of a URL.
 #[pyfunction]
 pub(crate) fn remote_entry(py: Python<'_>, url: &str) -> PyResult<Entry> {
     let url = remote_url(url)?;
@@ -202,7 +202,7 @@ pub(crate) fn remote_entry(py: Python<'_>, url: &str) -> PyResult<Entry> {
     progress::open(py, state).map(entry)
 }
 
-/// Return what the server has in the folder of a URL, ``most`` objects and folders at most.
+/// Return the entries of the folder of a URL, ``most`` objects and folders at most.
 #[pyfunction]
 pub(crate) fn remote_entries(py: Python<'_>, url: &str, most: usize) -> PyResult<Vec<Entry>> {
     let url = remote_url(url)?;
@@ -211,25 +211,25 @@ pub(crate) fn remote_entries(py: Python<'_>, url: &str, most: usize) -> PyResult
     Ok(progress::open(py, list)?.into_iter().map(entry).collect())
 }
 
-/// Return the folder in which the headers of remote files are kept; None if they are not.
+/// Return the folder that stores the headers of remote files; None if the cache is off.
 #[pyfunction]
 pub(crate) fn index_cache() -> Option<OsString> {
     tachyfits::io::index_cache().map(PathBuf::into_os_string)
 }
 
-/// Choose the folder in which the headers of remote files are kept; None keeps none.
+/// Set the folder that stores the headers of remote files; None turns the cache off.
 #[pyfunction]
 pub(crate) fn set_index_cache(folder: Option<PathBuf>) {
     tachyfits::io::set_index_cache(folder);
 }
 
-/// Return the version of a file, a text made of its size, its time of change and its number; None for a missing file.
+/// Return the version of a file: text of its size, modification time and inode; None for a missing file.
 #[pyfunction]
 pub(crate) fn file_version(path: PathBuf) -> Option<String> {
     Some(Stamp::of(&path).ok()?.version())
 }
 
-/// Return the name of the compressed format whose content begins with these bytes: "gzip", "bzip2", "xz" or "zstd".
+/// Return the name of the compression format of content with these first bytes: "gzip", "bzip2", "xz" or "zstd".
 #[pyfunction]
 pub(crate) fn compression(first: &[u8]) -> Option<&'static str> {
     Compression::of(first).map(Compression::name)

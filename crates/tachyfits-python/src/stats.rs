@@ -1,4 +1,4 @@
-//! The statistics of a set of pixels: a state that merges and pickles without losing a bit.
+//! Statistics of a set of pixels: a state that can be merged and pickled bit for bit.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
@@ -14,10 +14,10 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(_stats_from_state, module)?)
 }
 
-/// Statistics of a set of pixels: a state that merges and pickles, bit for bit.
+/// Statistics of a set of pixels: a state that can be merged and pickled, bit for bit.
 ///
-/// NaN and BLANK pixels are counted in ``nan`` and otherwise ignored. Where no pixel is good, the positions
-/// are None and the numbers NaN. Two are equal when every bit of their states is.
+/// NaN and BLANK pixels are counted in ``nan`` and otherwise ignored. If no pixel is defined, the positions are None
+/// and the numbers NaN. Two objects are equal if all bits of their states are.
 ///
 /// Examples
 /// --------
@@ -31,13 +31,14 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyclass(frozen, module = "tachyfits")]
 pub(crate) struct Stats {
     stats: tachyfits::Stats,
-    /// Of the section, in NumPy order: positions are indices in it. None once sections of several shapes are merged.
+    /// Shape of the section, in NumPy order: positions are indices in it. None once sections of several shapes are
+    /// merged.
     shape: Option<Vec<u64>>,
-    /// None once merged or pickled.
+    /// None after merging or pickling.
     report: Option<tachyfits::Report>,
 }
 
-/// Every field; floats as their bits.
+/// All fields, with floats as their bits.
 #[derive(PartialEq, Eq, Hash, FromPyObject, IntoPyObject)]
 #[pyo3(from_item_all)]
 struct StatsState {
@@ -49,7 +50,7 @@ struct StatsState {
     unit: u8,
     min: Option<(u64, u64)>,
     max: Option<(u64, u64)>,
-    /// The value that all defined pixels have.
+    /// Common value of all defined pixels.
     common: Option<u64>,
     shape: Option<Vec<u64>>,
 }
@@ -94,7 +95,7 @@ impl Stats {
     }
 }
 
-/// Makes a Stats of what was pickled.
+/// Restore a pickled Stats.
 #[pyfunction]
 fn _stats_from_state(state: StatsState) -> Stats {
     let float = |(high, low)| Compensated { high: f64::from_bits(high), low: f64::from_bits(low) };
@@ -136,7 +137,7 @@ impl Stats {
         self.stats.nan
     }
 
-    /// Sum; NaN where no pixel is defined.
+    /// Sum; NaN if no pixel is defined.
     #[getter]
     fn sum(&self) -> f64 {
         self.stats.total()
@@ -160,38 +161,38 @@ impl Stats {
         self.stats.std(0)
     }
 
-    /// The smallest.
+    /// Smallest pixel.
     #[getter]
     fn min(&self) -> f64 {
         self.stats.min.map_or(f64::NAN, |extreme| extreme.value)
     }
 
-    /// The largest.
+    /// Largest pixel.
     #[getter]
     fn max(&self) -> f64 {
         self.stats.max.map_or(f64::NAN, |extreme| extreme.value)
     }
 
-    /// NumPy index of the first smallest, within the section; None without defined pixels, or when
-    /// sections of several shapes were merged.
+    /// NumPy index of the first of the smallest pixels, within the section; None without defined pixels, or after
+    /// merging sections of several shapes.
     #[getter]
     fn min_position<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         self.position(self.stats.min).map(|index| PyTuple::new(py, index)).transpose()
     }
 
-    /// NumPy index of the first largest; as `min_position`.
+    /// NumPy index of the first of the largest pixels; as `min_position`.
     #[getter]
     fn max_position<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         self.position(self.stats.max).map(|index| PyTuple::new(py, index)).transpose()
     }
 
-    /// Cost of the operation, shared by all regions of it; None after merging or pickling.
+    /// Cost of the operation, shared by all its regions; None after merging or pickling.
     #[getter]
     fn report(&self) -> Option<Report> {
         self.report.map(Report::from)
     }
 
-    /// Return the standard deviation about the mean with the divisor count - ddof; NaN when that is not positive.
+    /// Return the standard deviation about the mean with the divisor count - ddof; NaN if that is not positive.
     #[pyo3(signature = (ddof=GivenInteger(0)), text_signature = "($self, ddof=0)")]
     fn standard_deviation(&self, py: Python<'_>, ddof: GivenInteger) -> PyResult<f64> {
         Ok(self.stats.std(not_negative(py, "ddof", ddof.0)?))
@@ -199,7 +200,7 @@ impl Stats {
 
     /// Return the statistics by their names, as `Image.stats` lists them.
     ///
-    /// Numbers are those of Python; positions are tuples, or None if no pixel is defined.
+    /// Numbers have Python types; positions are tuples, or None if no pixel is defined.
     fn to_dict<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
         let names = [
             "count",
@@ -222,9 +223,8 @@ impl Stats {
 
     /// Return the state of these pixels followed by later ones.
     ///
-    /// The order of merging is part of the last bits. Of equal extremes the earlier counts. A position is an index
-    /// within the section that its pixel came from: it stays when the sections have one shape, else there is none any
-    /// more.
+    /// The order of merging affects the last bits. Of equal extremes the earlier one counts. A position is an index
+    /// within the section of its pixel: it is kept if the sections have the same shape, and lost otherwise.
     fn merge(&self, later: &Stats) -> Stats {
         let mut stats = self.stats;
         stats.merge(&later.stats);

@@ -1,4 +1,4 @@
-//! The rows and columns of one HDU: reading them, and finding rows by a condition.
+//! Rows and columns of one HDU: reading them, and selecting rows by a condition.
 
 use std::sync::Arc;
 
@@ -13,29 +13,29 @@ use crate::table_arrays::{Cell, Given, found_cells, viewed};
 use crate::text::GivenText;
 use crate::{interface, progress};
 
-/// Values of a column, where they are undefined, and how many were not as the Standard has them.
+/// Values of a column, flags of undefined ones, and the number of values that violate the Standard.
 type Read<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, u64);
 
-/// Offsets, values, where they are undefined, and how many were odd.
+/// Offsets, values, flags of undefined ones, and the number of values that violate the Standard.
 type ReadArrays<'py> =
     (Bound<'py, PyArray1<i64>>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, u64);
 
-/// Numbers of rows, and what these have in some columns.
+/// Numbers of rows, and their values in some columns.
 type ReadWhere<'py> = (Bound<'py, PyArray1<i64>>, Vec<Read<'py>>);
 
-/// Rows as Python gives them: the first and the end of a range, or numbers in any order.
+/// Rows from Python: the first and the end of a range, or numbers in any order.
 #[derive(FromPyObject)]
 pub(crate) enum RowsGiven<'py> {
-    /// From a first one to before a last one.
+    /// From the first row to before the end.
     #[pyo3(transparent)]
     Range((u64, u64)),
-    /// Numbers; a negative one is beyond any table, and refused by the engine as such.
+    /// Row numbers; negative ones are beyond any table, so the engine rejects them.
     #[pyo3(transparent)]
     List(PyReadonlyArray1<'py, i64>),
 }
 
 impl RowsGiven<'_> {
-    /// As the engine takes them.
+    /// Converts the rows for the engine.
     pub(crate) fn engine(&self) -> PyResult<Rows<'_>> {
         Ok(match self {
             RowsGiven::Range((first, end)) => Rows::Range(*first..*end),
@@ -62,7 +62,7 @@ impl Table {
         Table { table: Arc::new(table) }
     }
 
-    /// The engine's table, for what outlives this object.
+    /// Returns the engine's table, for objects that outlive this one.
     pub(crate) fn shared(&self) -> Arc<tachyfits::Table> {
         Arc::clone(&self.table)
     }
@@ -71,7 +71,7 @@ impl Table {
         &self.table
     }
 
-    /// Where a message is about.
+    /// Returns the file and HDU, for messages.
     fn place(&self) -> (&str, Option<usize>) {
         (self.table.file_name(), Some(self.table.hdu().index))
     }
@@ -90,7 +90,7 @@ impl Table {
         self.table.layout().rows
     }
 
-    /// Whole rows that the file has.
+    /// Number of complete rows in the file.
     #[getter]
     fn rows_present(&self) -> u64 {
         self.table.layout().rows_present
@@ -102,7 +102,7 @@ impl Table {
         self.table.layout().row_bytes
     }
 
-    /// How the header departs from the Standard, one text each.
+    /// Deviations of the header from the Standard, one text each.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         let worded = |warning: &tachyfits::error::Warning| {
@@ -111,12 +111,12 @@ impl Table {
         self.table.layout().warnings.iter().map(worded).collect()
     }
 
-    /// The number of the column of this name or key, spelled so or else in letters of either case; None without one.
+    /// Number of the column with this name or key, exact or else case-insensitive; None without one.
     fn find(&self, name: GivenText) -> Option<usize> {
         self.table.layout().column(&name)
     }
 
-    /// Return what the header says of each column.
+    /// Return the header information of each column.
     fn columns(&self, py: Python<'_>) -> PyResult<Vec<Column>> {
         let count = self.table.layout().columns.len();
         (0..count).map(|number| Column::of(&self.table, number).or_raise(py)).collect()
@@ -131,12 +131,12 @@ impl Table {
         })
     }
 
-    /// Raise unless the table and the file have these rows; ``rows`` as for `read`.
+    /// Raise an error unless the table and the file have these rows; ``rows`` as for `read`.
     fn check_rows(&self, py: Python<'_>, rows: RowsGiven<'_>) -> PyResult<()> {
         self.table.check_rows(&rows.engine()?).or_raise(py)
     }
 
-    /// Read columns whose cells lie in the rows, in one pass.
+    /// Read columns whose cells are in the rows, in one pass.
     #[pyo3(signature = (columns, rows, *, raw=false, text="str", into=None, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn read<'py>(
@@ -152,7 +152,7 @@ impl Table {
     ) -> PyResult<Vec<Read<'py>>> {
         let (text, count) = (Text::named(py, text)?, rows.count()?);
         let engine_rows = rows.engine()?;
-        // Before any array is made, so that none is made for rows that the file does not have.
+        // Checked before allocating arrays, so that none is allocated for rows missing in the file.
         progress::run(py, 1, None, |options| self.table.read(&mut [], &engine_rows, options))?;
         let mut given = into.into_iter().flatten();
         let made: PyResult<Vec<Cell<'py>>> = columns
@@ -161,7 +161,7 @@ impl Table {
                 let cells = self.table.cells(column, raw).or_raise(py)?;
                 let (kind, nullable) = (TypeOf::new(&cells, text), cells.nullable);
                 match given.next() {
-                    // NumPy's text without characters has some all the same.
+                    // NumPy's text type without characters has some anyway.
                     Some(arrays) if kind.bytes != Some(0) => {
                         Cell::again(py, column, kind, nullable, count, arrays, self.place())
                     }
@@ -206,7 +206,7 @@ impl Table {
         Ok((PyArray1::from_vec(py, offsets), values, nulls.map(truth).transpose()?, odd))
     }
 
-    /// Return the numbers of the rows from ``first`` to before ``end`` for which a condition holds, ascending.
+    /// Return the numbers of the rows ``first`` to before ``end`` that satisfy a condition, ascending.
     #[pyo3(signature = (condition, first, end, *, threads=0, progress=None))]
     fn rows_where<'py>(
         &self,
@@ -220,11 +220,11 @@ impl Table {
         let found = progress::reported(py, threads, progress, |options| {
             self.table.rows_where(&condition, first..end, options)
         })?;
-        // No table has rows beyond i64: they would not fit a file.
+        // No table has rows beyond i64: they would not fit in a file.
         Ok(PyArray1::from_vec(py, found.into_iter().map(u64::cast_signed).collect()))
     }
 
-    /// Read columns of the rows for which a condition holds, in one scan.
+    /// Read columns of the rows that satisfy a condition, in one scan.
     #[pyo3(signature = (condition, columns, first, end, *, raw=false, text="str", threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn read_where<'py>(
@@ -254,7 +254,7 @@ impl Table {
             found_cells(py, &TypeOf::new(&cells, text), count, found)
         });
         let read = read.collect::<PyResult<Vec<_>>>()?;
-        // No table has rows beyond i64: they would not fit a file.
+        // No table has rows beyond i64: they would not fit in a file.
         Ok((PyArray1::from_vec(py, rows.into_iter().map(u64::cast_signed).collect()), read))
     }
 

@@ -1,4 +1,4 @@
-//! NumPy arrays that a table's columns are read into.
+//! NumPy arrays for the columns of a table.
 
 use numpy::{PyArray1, PyArrayDyn, PyReadwriteArrayDyn};
 use pyo3::exceptions::PyValueError;
@@ -11,7 +11,7 @@ use crate::buffer::{self, Place};
 use crate::column::{Text, TypeOf};
 use crate::errors::{exception, refused};
 
-/// Memory that one column is read into.
+/// Memory for reading one column.
 pub(crate) struct Cell<'py> {
     column: usize,
     kind: TypeOf,
@@ -19,15 +19,15 @@ pub(crate) struct Cell<'py> {
     array: Bound<'py, PyArrayDyn<u8>>,
     values: PyReadwriteArrayDyn<'py, u8>,
     nulls: Option<(Bound<'py, PyArrayDyn<u8>>, PyReadwriteArrayDyn<'py, u8>)>,
-    /// The arrays that the caller gave, if any.
+    /// Arrays from the caller, if any.
     given: Option<Given<'py>>,
 }
 
-/// Arrays of an earlier read to be read into again: values, and where they are undefined.
+/// Arrays of an earlier read that are reused: values, and flags of undefined ones.
 pub(crate) type Given<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
 
 impl<'py> Cell<'py> {
-    /// New memory for `rows` rows. NumPy allocates it as bytes, aligned for every type.
+    /// Allocates memory for `rows` rows. NumPy allocates it as bytes, aligned for every type.
     pub(crate) fn new(
         py: Python<'py>,
         column: usize,
@@ -48,7 +48,7 @@ impl<'py> Cell<'py> {
         Cell::of(py, column, kind, rows, (array, nulls), None, place)
     }
 
-    /// The memory of arrays that an earlier read has made; the engine checks how much it is.
+    /// Reuses the arrays of an earlier read; the engine checks their size.
     pub(crate) fn again(
         py: Python<'py>,
         column: usize,
@@ -84,7 +84,7 @@ impl<'py> Cell<'py> {
         Ok(Cell { column, kind, rows, array, values, nulls, given })
     }
 
-    /// As the engine takes it.
+    /// Converts the memory for the engine.
     pub(crate) fn output(&mut self, raw: bool, text: Text) -> PyResult<ColumnOutput<'_>> {
         let nulls = match &mut self.nulls {
             None => None,
@@ -96,7 +96,7 @@ impl<'py> Cell<'py> {
             .text(text.engine()))
     }
 
-    /// The arrays, of the column's type and shape.
+    /// Returns the arrays, with the column's type and shape.
     pub(crate) fn finish(
         self,
         py: Python<'py>,
@@ -115,7 +115,7 @@ impl<'py> Cell<'py> {
     }
 }
 
-/// The arrays of a column of rows that a condition found.
+/// Returns the arrays of a column for the rows that satisfy a condition.
 pub(crate) fn found_cells<'py>(
     py: Python<'py>,
     kind: &TypeOf,
@@ -126,7 +126,7 @@ pub(crate) fn found_cells<'py>(
     shaped(py, kind, rows, bytes(found.values), found.nulls.map(bytes), found.odd)
 }
 
-/// Bytes as arrays of a column's type and shape.
+/// Converts bytes to arrays of a column's type and shape.
 fn shaped<'py>(
     py: Python<'py>,
     kind: &TypeOf,
@@ -142,7 +142,7 @@ fn shaped<'py>(
         viewed(array, dtype)?.call_method1("reshape", (&shape,))
     };
     let values = match kind.bytes {
-        // NumPy has no view of text without characters.
+        // NumPy cannot view memory as text without characters.
         Some(0) => py.import("numpy")?.call_method1("zeros", (&shape, &kind.name))?,
         _ => reshaped(values, &kind.name)?,
     };
@@ -150,7 +150,7 @@ fn shaped<'py>(
     Ok((values, nulls, odd))
 }
 
-/// The memory of a contiguous array.
+/// Returns the memory of a contiguous array.
 fn as_bytes<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
     // Reshaping an array that is not contiguous would fill a copy that the caller never sees.
     if !array.getattr("flags")?.getattr("c_contiguous")?.extract::<bool>()? {
@@ -160,7 +160,7 @@ fn as_bytes<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArrayDyn<u8
     Ok(viewed(flat, "u1")?.cast_into()?)
 }
 
-/// The same memory as elements of another type.
+/// Returns a view of the same memory as elements of another type.
 pub(crate) fn viewed<'py>(array: Bound<'py, PyAny>, dtype: &str) -> PyResult<Bound<'py, PyAny>> {
     array.call_method1("view", (dtype,))
 }

@@ -1,4 +1,4 @@
-//! Text that Python gives: names, keywords, values, comments, conditions.
+//! Text from Python: names, keywords, values, comments, conditions.
 
 use std::ops::Deref;
 
@@ -7,7 +7,7 @@ use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-/// An integer of Python; one beyond 64 bits is the nearest that has 64.
+/// A Python integer; one beyond 64 bits is clipped to 64 bits.
 pub(crate) struct GivenInteger(pub(crate) i64);
 
 impl<'py> FromPyObject<'_, 'py> for GivenInteger {
@@ -23,7 +23,7 @@ impl<'py> FromPyObject<'_, 'py> for GivenInteger {
     }
 }
 
-/// A number of Python; an integer beyond f64 is infinite.
+/// A Python number; an integer beyond f64 is infinite.
 pub(crate) struct GivenFloat(pub(crate) f64);
 
 impl<'py> FromPyObject<'_, 'py> for GivenFloat {
@@ -39,9 +39,9 @@ impl<'py> FromPyObject<'_, 'py> for GivenFloat {
     }
 }
 
-/// A string of Python. Lone surrogates, which UTF-8 cannot encode, become U+FFFD here. No header
-/// has that character: such a name is not found, and such text is refused with its position when it
-/// is written, as other text outside ASCII.
+/// A Python string. Lone surrogates, which UTF-8 cannot encode, become U+FFFD here. No header contains that character:
+/// such a name is not found, and such text is rejected with its position when it is written, like other text outside
+/// ASCII.
 #[derive(Debug)]
 pub(crate) struct GivenText(String);
 
