@@ -168,8 +168,8 @@ fn is_rotated(
         return Ok(false);
     }
     for &other in &description.axes {
-        let turned = number(header, "CROTA", other)?.is_some_and(|angle| angle != 0.0);
-        if turned && is_celestial(text(header, "CTYPE", other)?) {
+        let has_angle = number(header, "CROTA", other)?.is_some_and(|angle| angle != 0.0);
+        if has_angle && is_celestial(text(header, "CTYPE", other)?) {
             return Ok(true);
         }
     }

@@ -82,8 +82,8 @@ impl Card {
     /// ```
     #[must_use]
     pub fn cuts(&self, comment: &str) -> bool {
-        let wanted = comment.trim();
-        wanted != self.comment && wanted.starts_with(&self.comment)
+        let comment = comment.trim();
+        comment != self.comment && comment.starts_with(&self.comment)
     }
 
     /// Returns a card with this keyword and value and the comment of `self`, whose bytes stay unchanged even outside
@@ -180,7 +180,7 @@ impl Card {
         issues: &mut Vec<Issue>,
     ) -> usize {
         let Some(Value::Text(text)) = &mut self.value else { return 0 };
-        let mut joined = 0;
+        let mut count = 0;
         for record in records {
             if !text.ends_with('&') {
                 break;
@@ -190,20 +190,20 @@ impl Card {
             text.pop();
             text.push_str(&more);
             // Blanks may separate the ampersand and the quote (Sect. 4.2.1.2, item 3).
-            let ended = more.trim_end();
-            if ended.ends_with('&') {
-                text.truncate(text.len() - (more.len() - ended.len()));
+            let content = more.trim_end();
+            if content.ends_with('&') {
+                text.truncate(text.len() - (more.len() - content.len()));
             }
             if !self.comment.is_empty() && !comment.is_empty() {
                 self.comment.push(' ');
             }
             self.comment.push_str(&comment);
             self.raw.push(record);
-            joined += 1;
+            count += 1;
         }
         let significant = crate::value::significant(text).len();
         text.truncate(significant);
-        joined
+        count
     }
 
     /// The keyword: `NAXIS1`, `` if blank, `ESO DET CHIP1 ID` for a HIERARCH card (`HIERARCH ABC` if it is one word of

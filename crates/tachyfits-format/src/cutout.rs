@@ -102,14 +102,14 @@ fn section_header(hdu: &Hdu, section: &Section, history: &str) -> Result<Header,
 /// Returns SIMPLE, BITPIX, NAXIS and NAXISn, with their old bytes if these are right.
 fn mandatory(hdu: &Hdu, section: &Section, source: &[Card]) -> Result<Vec<Card>, FormatError> {
     let make = |old: &str, new: &str, value: Value, comment: &str| -> Result<Card, FormatError> {
-        let found = hdu.header.position(old).map(|at| &source[at]);
-        let card = match found.filter(|card| !card.comment().is_empty()) {
+        let old_card = hdu.header.position(old).map(|at| &source[at]);
+        let card = match old_card.filter(|card| !card.comment().is_empty()) {
             Some(card) => card.with_value(new, value)?,
             None => Card::new(new, value, comment)?,
         };
         // Compares keyword and value, up to the end of the fixed format.
-        let same = found.filter(|found| found.raw()[..30] == card.raw()[..30]);
-        Ok(same.filter(|found| found.continuations() == 0).unwrap_or(&card).clone())
+        let same = old_card.filter(|old_card| old_card.raw()[..30] == card.raw()[..30]);
+        Ok(same.filter(|old_card| old_card.continuations() == 0).unwrap_or(&card).clone())
     };
     let mut cards = vec![
         make("SIMPLE", "SIMPLE", true.into(), "conforms to the FITS Standard")?,

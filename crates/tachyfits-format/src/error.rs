@@ -209,7 +209,7 @@ pub(crate) struct Warnings {
 impl Warnings {
     pub(crate) fn push(&mut self, warning: Warning) {
         let code = warning.code();
-        let mut same = self.list.iter_mut().filter(|seen| seen.code() == code);
+        let mut same = self.list.iter_mut().filter(|entry| entry.code() == code);
         // Text in another encoding is one fault, however many cards have it.
         let most = if code == Code::IllegalByte { 1 } else { WARNINGS_PER_CODE };
         match same.nth(most - 1) {

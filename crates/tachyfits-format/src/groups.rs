@@ -112,9 +112,9 @@ impl Hdu {
         // At most MOST_PARAMETERS.
         let mut sums = Vec::with_capacity(parameters.len());
         for parameter in &parameters {
-            let known = names.iter().position(|name| *name == parameter.name);
-            sums.push(known.unwrap_or(names.len()));
-            if known.is_none() {
+            let index = names.iter().position(|name| *name == parameter.name);
+            sums.push(index.unwrap_or(names.len()));
+            if index.is_none() {
                 names.push(parameter.name.clone());
             }
         }

@@ -241,14 +241,14 @@ struct Structure {
 impl Structure {
     /// Evaluates Equations 1, 2 and 4 in 128 bits: |BITPIX|/8 · GCOUNT · (PCOUNT + ∏ NAXISn).
     fn data_bytes(&self, header: &Header, limits: &Limits) -> Result<u64, FormatError> {
-        let counted = match self.kind {
+        let sizes = match self.kind {
             HduKind::RandomGroups => &self.axes[1..],
             _ => &self.axes[..],
         };
-        let elements = if self.axes.is_empty() || counted.contains(&0) {
+        let elements = if self.axes.is_empty() || sizes.contains(&0) {
             Some(0)
         } else {
-            counted.iter().try_fold(1u128, |size, &axis| size.checked_mul(u128::from(axis)))
+            sizes.iter().try_fold(1u128, |size, &axis| size.checked_mul(u128::from(axis)))
         };
         let group = elements
             .and_then(|elements| elements.checked_add(u128::from(self.pcount)))

@@ -249,11 +249,11 @@ impl Header {
             Value::Text(_) if number => Code::NumericText,
             _ => Code::KeywordType,
         };
-        let shown = match found {
+        let label = match found {
             Value::Text(text) | Value::Invalid(text) => quoted(text),
             other => other.to_string(),
         };
-        let found = format!("{} {shown}", found.type_name());
+        let found = format!("{} {label}", found.type_name());
         FormatError::new(code, self.place(keyword), expected, found.trim_end())
     }
 
@@ -298,8 +298,9 @@ impl Header {
         let Some(at) = at else { return self.push(card) };
         let value = card.value().filter(|_| card.comment().is_empty());
         let old = &self.cards[at];
-        let kept = value.and_then(|value| old.with_value(card.keyword(), value.clone()).ok());
-        self.replace(at, kept.unwrap_or(card));
+        let replacement =
+            value.and_then(|value| old.with_value(card.keyword(), value.clone()).ok());
+        self.replace(at, replacement.unwrap_or(card));
     }
 
     /// Adds a card after the others, before the blank cards that reserve space.
@@ -336,8 +337,8 @@ impl Header {
     /// # Ok::<(), tachyfits_format::FormatError>(())
     /// ```
     pub fn remove(&mut self, keyword: &str) -> usize {
-        let found = self.position(keyword).map(|at| self.cards[at].keyword().to_owned());
-        let keyword = found.as_deref().unwrap_or(keyword);
+        let spelling = self.position(keyword).map(|at| self.cards[at].keyword().to_owned());
+        let keyword = spelling.as_deref().unwrap_or(keyword);
         self.retain(|card| !card.keyword().eq_ignore_ascii_case(keyword))
     }
 
@@ -345,11 +346,11 @@ impl Header {
     pub fn retain(&mut self, keep: impl FnMut(&Card) -> bool) -> usize {
         let before = self.cards.len();
         self.cards.retain(keep);
-        let removed = before - self.cards.len();
-        if removed > 0 {
+        let count = before - self.cards.len();
+        if count > 0 {
             self.changed();
         }
-        removed
+        count
     }
 
     /// Formats the header as blocks of 2880 bytes: the original bytes if nothing has changed, otherwise its cards, END

@@ -117,8 +117,8 @@ pub(crate) fn array_layout(
     let scale = header.get_f64("BSCALE")?.unwrap_or(1.0);
     let zero = header.get_f64("BZERO")?.unwrap_or(0.0);
     let native = native_type(stored);
-    let converted = converted_type(stored, scale, header.get("BZERO"));
-    let (value, scaled) = match converted {
+    let convention = converted_type(stored, scale, header.get("BZERO"));
+    let (value, scaled) = match convention {
         Some(value) => (value, false),
         None if scale == 1.0 && zero == 0.0 => (native, false),
         None => (ValueType::F64, true),

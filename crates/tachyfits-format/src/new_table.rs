@@ -218,8 +218,8 @@ impl NewColumn {
             ("TZERO", zero),
             ("TDISP", text(&self.display)),
         ];
-        let stated = values.into_iter().filter_map(|(root, value)| Some((root, value?)));
-        stated
+        let entries = values.into_iter().filter_map(|(root, value)| Some((root, value?)));
+        entries
             .map(|(root, value)| kept_or_new(&format!("{root}{number}"), value, carried))
             .collect()
     }
@@ -339,18 +339,18 @@ impl NewTable {
         if let Some(name) = &self.name {
             cards.push(kept_or_new("EXTNAME", Value::from(name.as_str()), carried)?);
         }
-        let named =
+        let is_replaced_name =
             |card: &Card| self.name.is_some() && card.keyword().eq_ignore_ascii_case("EXTNAME");
         // Cards of compressed tiles are kept only if the rows are tiles; otherwise they would be false.
         let tiles = self.tiles(carried);
-        let taken = carried.cards().iter().filter(|card| match is_of_compression(card) {
+        let copies = carried.cards().iter().filter(|card| match is_of_compression(card) {
             true => tiles.is_some() || !claims_tiles(carried),
             false => {
                 let of_pixels = tiles == Some(TileContent::Image) && is_of_pixels(card);
-                (is_of_any_table(card) || of_pixels) && !named(card)
+                (is_of_any_table(card) || of_pixels) && !is_replaced_name(card)
             }
         });
-        cards.extend(taken.cloned());
+        cards.extend(copies.cloned());
         let mut header = Header::from_cards(cards);
         if self.checksum {
             header.set("DATASUM", "0", "sum of the data")?;

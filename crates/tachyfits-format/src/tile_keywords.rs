@@ -46,7 +46,7 @@ impl TileContent {
             TileContent::Image => (&OF_IMAGES[..], &NUMBERED_OF_IMAGES[..]),
             TileContent::Table => (&OF_TABLES[..], &NUMBERED_OF_TABLES[..]),
         };
-        KEPT.iter().any(|(_, kept)| *kept == keyword)
+        KEPT.iter().any(|(_, name)| *name == keyword)
             || plain.contains(&keyword)
             || (!number.is_empty() && indexed.contains(&root))
     }

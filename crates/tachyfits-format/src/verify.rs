@@ -119,9 +119,9 @@ fn layout_findings(hdu: &Hdu) -> Vec<Problem> {
         },
         HduKind::BinaryTable | HduKind::AsciiTable => match hdu.table() {
             Ok(layout) => {
-                let mut found = problems(layout.warnings);
-                found.extend(layout.heap_error.map(|error| error.problem().clone()));
-                found
+                let mut result = problems(layout.warnings);
+                result.extend(layout.heap_error.map(|error| error.problem().clone()));
+                result
             }
             Err(error) => vec![error.problem().clone()],
         },
@@ -143,26 +143,27 @@ fn subject_of(code: &'static str) -> &'static str {
 /// Merges findings of a rule and of the reader about the same fault of the same card: the reader's text is kept, with
 /// the higher severity.
 fn without_repeats(findings: Vec<Finding>) -> Vec<Finding> {
-    let mut seen = HashMap::new();
+    let mut firsts = HashMap::new();
     // At most the number of findings.
-    let mut kept: Vec<Finding> = Vec::with_capacity(findings.len());
+    let mut result: Vec<Finding> = Vec::with_capacity(findings.len());
     for finding in findings {
         let place = &finding.place;
         let column = place.column.as_ref().map(|(number, _)| *number);
-        let found = if place.card.is_some() { "" } else { finding.found.as_str() };
+        let detail = if place.card.is_some() { "" } else { finding.found.as_str() };
         let subject = subject_of(finding.code);
-        match seen.entry((subject, place.keyword.clone(), place.card, column, found.to_owned())) {
+        match firsts.entry((subject, place.keyword.clone(), place.card, column, detail.to_owned()))
+        {
             Entry::Occupied(first) => {
-                let first: &mut Finding = &mut kept[*first.get()];
+                let first: &mut Finding = &mut result[*first.get()];
                 first.severity = first.severity.max(finding.severity);
             }
             Entry::Vacant(entry) => {
-                entry.insert(kept.len());
-                kept.push(finding);
+                entry.insert(result.len());
+                result.push(finding);
             }
         }
     }
-    kept
+    result
 }
 
 /// Lowers the severity for conventions, which are not part of the Standard: a HIERARCH card is a comment there, and

@@ -76,7 +76,7 @@ pub struct Walker {
     buffer: Vec<u8>,
     /// Number of leading bytes of the buffer without END.
     scanned: usize,
-    wanted: usize,
+    request_bytes: usize,
     finished: bool,
     /// Alternative end of the preceding HDU: PCOUNT of a compressed table may omit the gap before its heap.
     after_gap: Option<u64>,
@@ -93,7 +93,7 @@ impl Walker {
             next: Context::default(),
             buffer: Vec::new(),
             scanned: 0,
-            wanted: 0,
+            request_bytes: 0,
             finished: false,
             after_gap: None,
             warnings: Vec::new(),
@@ -123,12 +123,12 @@ impl Walker {
 
     /// Supplies the bytes of the latest [`Step::Read`]. Fewer bytes than requested mean that the file ends there.
     pub fn supply(&mut self, bytes: &[u8]) {
-        let bytes = &bytes[..bytes.len().min(self.wanted)];
+        let bytes = &bytes[..bytes.len().min(self.request_bytes)];
         self.buffer.extend_from_slice(bytes);
-        if bytes.len() < self.wanted {
+        if bytes.len() < self.request_bytes {
             self.file_bytes = self.next.offset + self.buffer.len() as u64;
         }
-        self.wanted = 0;
+        self.request_bytes = 0;
     }
 
     /// Warnings about tolerated faults so far, in file order.
@@ -168,9 +168,9 @@ impl Walker {
         let target =
             held.saturating_mul(2).clamp(FIRST_READ_BYTES, held.saturating_add(LARGEST_READ_BYTES));
         let target = target.min(longest.max(BLOCK_BYTES)) as u64;
-        self.wanted = (target.min(remaining) as usize).saturating_sub(held);
-        memory::reserve(&mut self.buffer, self.wanted, "a header")?;
-        Ok(Step::Read { offset: self.next.offset + held as u64, bytes: self.wanted })
+        self.request_bytes = (target.min(remaining) as usize).saturating_sub(held);
+        memory::reserve(&mut self.buffer, self.request_bytes, "a header")?;
+        Ok(Step::Read { offset: self.next.offset + held as u64, bytes: self.request_bytes })
     }
 
     /// Whether the buffer begins with an HDU. Bytes after the last HDU may be anything that does not begin with
@@ -249,9 +249,9 @@ impl Walker {
     fn hdu(&mut self, header_bytes: usize) -> Result<Hdu, FormatError> {
         // Reads are whole blocks except at the end of the file, where the fill of a header may be missing.
         let held = header_bytes.min(self.buffer.len());
-        let (header, found) = Header::parse(&self.buffer[..held], self.next)?;
+        let (header, header_warnings) = Header::parse(&self.buffer[..held], self.next)?;
         let mut warnings = Warnings::default();
-        for warning in found {
+        for warning in header_warnings {
             warnings.push(warning);
         }
         let hdu = Hdu::new(header, &self.options.limits, self.file_bytes, &mut warnings)?;

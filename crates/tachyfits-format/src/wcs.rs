@@ -63,11 +63,11 @@ impl AxisName {
     /// Parses the keyword of a card; `None` if it does not belong to an axis.
     pub fn parse(keyword: &str) -> Option<Self> {
         let keyword = keyword.to_ascii_uppercase();
-        let one = |root: &&'static str| {
+        let of_axis = |root: &&'static str| {
             let (axis, letter) = number(keyword.strip_prefix(*root)?)?;
             Some(AxisName::of(root, axis, end(letter)?))
         };
-        let two = |root: &&'static str| {
+        let of_axes = |root: &&'static str| {
             let (axis, rest) = number(keyword.strip_prefix(*root)?)?;
             let (column, letter) = number(rest.strip_prefix('_')?)?;
             Some(AxisName { root, axis, part: NamePart::Column(column), letter: end(letter)? })
@@ -81,12 +81,12 @@ impl AxisName {
         };
         OF_ONE_AXIS
             .iter()
-            .find_map(one)
-            .or_else(|| MATRICES.iter().find_map(two))
+            .find_map(of_axis)
+            .or_else(|| MATRICES.iter().find_map(of_axes))
             .or_else(|| MATRICES.iter().find_map(|root| old_matrix(&keyword, root)))
             .or_else(|| PARAMETERS.iter().find_map(parameter))
-            .or_else(|| one(&"LTV").filter(|name| name.letter == PRIMARY))
-            .or_else(|| two(&"LTM").filter(|name| name.letter == PRIMARY))
+            .or_else(|| of_axis(&"LTV").filter(|name| name.letter == PRIMARY))
+            .or_else(|| of_axes(&"LTM").filter(|name| name.letter == PRIMARY))
             .or_else(|| record(&keyword))
     }
 

@@ -151,8 +151,8 @@ impl<'a> BitWriter<'a> {
     /// Writes the rest of the buffer, padded with 0 bits to whole bytes.
     pub(super) fn finish(self) {
         let bytes = self.count.div_ceil(8);
-        let left = (self.buffer << (64 - self.count).min(63)) << u32::from(self.count == 0);
-        self.out.extend(&left.to_be_bytes()[..bytes as usize]);
+        let rest = (self.buffer << (64 - self.count).min(63)) << u32::from(self.count == 0);
+        self.out.extend(&rest.to_be_bytes()[..bytes as usize]);
     }
 }
 

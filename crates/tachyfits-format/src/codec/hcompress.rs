@@ -56,7 +56,7 @@ impl TileCodec for Hcompress {
         vec![("SCALE", f64::from(self.scale)), ("SMOOTH", f64::from(u8::from(self.smooth)))]
     }
 
-    /// Pixels per byte: as many as DEFLATE makes bytes of one, beyond the minimum of any stream.
+    /// The ratio of DEFLATE limits pixels per byte, except in short streams (`ANY_STREAM`).
     fn most_pixels(&self, stream_bytes: u64) -> u64 {
         stream_bytes.saturating_mul(MOST_RATIO).max(ANY_STREAM)
     }

@@ -63,18 +63,18 @@ impl Inflater {
         most: usize,
         out: &mut Vec<u8>,
     ) -> Result<bool, CodecError> {
-        let Some(&stated) = stream.last_chunk::<4>() else { return Ok(false) };
-        let stated = u32::from_le_bytes(stated) as usize;
+        let Some(&size) = stream.last_chunk::<4>() else { return Ok(false) };
+        let size = u32::from_le_bytes(size) as usize;
         // A size beyond DEFLATE's ratio is false and must not be allocated.
-        let is_lie = stated as u64 / MOST_RATIO > stream.len() as u64;
-        if stated > most || is_lie || may_have_more_members(stream) {
+        let is_lie = size as u64 / MOST_RATIO > stream.len() as u64;
+        if size > most || is_lie || may_have_more_members(stream) {
             return Ok(false);
         }
-        resize(out, stated)?;
+        resize(out, size)?;
         let fast = self.fast.get_or_insert_with(libdeflater::Decompressor::new);
         // The decoder stops at the end of the member, which ends the stream only if this trailer follows.
         let sum = &stream[stream.len() - 8..stream.len() - 4];
-        Ok(fast.gzip_decompress(stream, out) == Ok(stated)
+        Ok(fast.gzip_decompress(stream, out) == Ok(size)
             && libdeflater::crc32(out).to_le_bytes() == sum)
     }
 
@@ -122,8 +122,7 @@ fn may_have_more_members(stream: &[u8]) -> bool {
     let (first, second, third) = (&stream[1..], &stream[2..], &stream[3..]);
     let starts = first.iter().zip(second).zip(third);
     // A loop without an exit compiles to vector code, so this searches the whole stream.
-    starts
-        .fold(false, |found, ((&a, &b), &c)| found | ((a == MAGIC[0]) & (b == MAGIC[1]) & (c == 8)))
+    starts.fold(false, |any, ((&a, &b), &c)| any | ((a == MAGIC[0]) & (b == MAGIC[1]) & (c == 8)))
 }
 
 /// Inflates one member after another. Bytes after the last member that do not begin another are ignored, as in CFITSIO.

@@ -11,7 +11,7 @@ use crate::value::Value;
 pub struct CodecParameters<'a> {
     header: &'a Header,
     /// ZNAMEi in upper case, and the keyword of its value.
-    named: Vec<(String, String)>,
+    keywords: Vec<(String, String)>,
     /// ZBITPIX, or the type of a column.
     pub stored: StoredType,
     /// Width of RICE_1 numbers if BYTEPIX is absent.
@@ -29,24 +29,24 @@ impl<'a> CodecParameters<'a> {
     /// # Errors
     /// [`Code::KeywordType`] if a name is not a string.
     pub fn of(header: &'a Header, stored: StoredType, unsigned: bool) -> Result<Self, FormatError> {
-        let mut named = Vec::new();
+        let mut keywords = Vec::new();
         for number in 1..=MOST_PARAMETERS {
             let Some(name) = header.get_text(&format!("ZNAME{number}"))? else { break };
-            named.push((name.trim().to_ascii_uppercase(), format!("ZVAL{number}")));
+            keywords.push((name.trim().to_ascii_uppercase(), format!("ZVAL{number}")));
         }
-        Ok(CodecParameters { header, named, stored, byte_pix: 4, unsigned })
+        Ok(CodecParameters { header, keywords, stored, byte_pix: 4, unsigned })
     }
 
     /// Returns no parameters, for a codec of masks or of table columns, whose numbers have the width of their type.
     #[must_use]
     pub fn none(header: &'a Header, stored: StoredType) -> Self {
         let byte_pix = stored.bytes() as i64;
-        CodecParameters { header, named: Vec::new(), stored, byte_pix, unsigned: false }
+        CodecParameters { header, keywords: Vec::new(), stored, byte_pix, unsigned: false }
     }
 
     fn keyword(&self, name: &str) -> Option<&str> {
-        let found = self.named.iter().find(|(own, _)| own == name);
-        found.map(|(_, keyword)| keyword.as_str())
+        let entry = self.keywords.iter().find(|(own, _)| own == name);
+        entry.map(|(_, keyword)| keyword.as_str())
     }
 
     /// Returns the integer of this name.

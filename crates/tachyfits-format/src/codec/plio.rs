@@ -103,8 +103,8 @@ impl TileCodec for Plio {
 fn decode(stream: &[u8], offset: i32, out: &mut [i32]) -> Result<(), CodecError> {
     let (words, _) = stream.as_chunks::<2>();
     let word = |at: usize| words.get(at).map(|word| i32::from(i16::from_be_bytes(*word)));
-    let ended = || CodecError::ended(stream.len(), "more words of a list of instructions");
-    let (first, end) = extent(&word).ok_or_else(ended)?;
+    let end_error = || CodecError::ended(stream.len(), "more words of a list of instructions");
+    let (first, end) = extent(&word).ok_or_else(end_error)?;
     if end > words.len() || first > end {
         let found = format!("instructions in words {first} to {end} (0-based)");
         let expected = format!("a list within {} words", words.len());
@@ -112,7 +112,7 @@ fn decode(stream: &[u8], offset: i32, out: &mut [i32]) -> Result<(), CodecError>
     }
     let (mut at, mut pixel, mut high) = (first, 0usize, 1i32);
     while at < end {
-        let instruction = word(at).ok_or_else(ended)?;
+        let instruction = word(at).ok_or_else(end_error)?;
         let (operation, operand) = (instruction >> 12, instruction & OPERAND);
         let run = operand as usize;
         let room = out.len() - pixel;
@@ -124,7 +124,7 @@ fn decode(stream: &[u8], offset: i32, out: &mut [i32]) -> Result<(), CodecError>
             ZEROS_THEN_HIGH if run > 0 => (run - 1, Some(1)),
             SET_HIGH => {
                 at += 1;
-                let upper = words.get(at).filter(|_| at < end).ok_or_else(ended)?;
+                let upper = words.get(at).filter(|_| at < end).ok_or_else(end_error)?;
                 high = i32::from(u16::from_be_bytes(*upper)) << 12 | operand;
                 (0, None)
             }

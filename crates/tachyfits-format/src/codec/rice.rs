@@ -26,9 +26,9 @@ const BLOCK_SIZE: i64 = 32;
 const LARGEST_BLOCK: i64 = 1 << 16;
 
 pub(super) fn make(parameters: &CodecParameters<'_>) -> Result<Box<dyn TileCodec>, FormatError> {
-    let stated = |name, default| parameters.integer(name).map(|value| value.unwrap_or(default));
+    let parameter = |name, default| parameters.integer(name).map(|value| value.unwrap_or(default));
     let (mut block, mut width) =
-        (stated("BLOCKSIZE", BLOCK_SIZE)?, stated("BYTEPIX", parameters.byte_pix)?);
+        (parameter("BLOCKSIZE", BLOCK_SIZE)?, parameter("BYTEPIX", parameters.byte_pix)?);
     // Some writers exchanged the two values.
     if matches!(block, 1 | 2 | 4 | 8) && matches!(width, 16 | 32) {
         (block, width) = (width, block);
@@ -76,7 +76,7 @@ impl TileCodec for Rice {
         if stored.is_float() {
             return Err(Misfit::Float.error(stored));
         }
-        let kept = match (self.byte_pix, &mut tile.pixels) {
+        let result = match (self.byte_pix, &mut tile.pixels) {
             (1, PixelsMut::U8(out)) => return decode(stream, block, out),
             (2, PixelsMut::I16(out)) => return decode(stream, block, out),
             (4, PixelsMut::I32(out)) => return decode(stream, block, out),
@@ -96,7 +96,7 @@ impl TileCodec for Rice {
                 out.put(values)
             }
         };
-        kept.map_err(|misfit| misfit.error(stored))
+        result.map_err(|misfit| misfit.error(stored))
     }
 
     fn encode(
@@ -170,7 +170,7 @@ pub(super) fn decode<P: RiceNumber>(
     if out.is_empty() {
         return Ok(());
     }
-    let ended = || CodecError::ended(stream.len(), "more differences of pixels");
+    let end_error = || CodecError::ended(stream.len(), "more differences of pixels");
     let mut bits = BitReader::new(stream, 0);
     let mut last = bits.take(P::BITS);
     for block in out.chunks_mut(block) {
@@ -180,7 +180,7 @@ pub(super) fn decode<P: RiceNumber>(
             _ if code - 1 < P::PLAIN => {
                 if !decode_block(&mut bits, code - 1, &mut last, block) {
                     return Err(match bits.overrun() {
-                        true => ended(),
+                        true => end_error(),
                         false => overlong(&bits),
                     });
                 }
@@ -197,7 +197,7 @@ pub(super) fn decode<P: RiceNumber>(
             }
         }
         if bits.overrun() {
-            return Err(ended());
+            return Err(end_error());
         }
     }
     Ok(())

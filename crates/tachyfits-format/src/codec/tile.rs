@@ -177,10 +177,10 @@ impl PixelsMut<'_> {
     /// Stores integers; returns the first that the type cannot represent as an error.
     pub(super) fn put<T: Copy + Into<i64>>(&mut self, values: &[T]) -> Result<(), Misfit> {
         match self {
-            PixelsMut::U8(out) => narrow(values, out, |value| value as u8, |kept| kept.into()),
-            PixelsMut::I16(out) => narrow(values, out, |value| value as i16, |kept| kept.into()),
-            PixelsMut::I32(out) => narrow(values, out, |value| value as i32, |kept| kept.into()),
-            PixelsMut::I64(out) => narrow(values, out, |value| value, |kept| kept),
+            PixelsMut::U8(out) => narrow(values, out, |value| value as u8, |pixel| pixel.into()),
+            PixelsMut::I16(out) => narrow(values, out, |value| value as i16, |pixel| pixel.into()),
+            PixelsMut::I32(out) => narrow(values, out, |value| value as i32, |pixel| pixel.into()),
+            PixelsMut::I64(out) => narrow(values, out, |value| value, |pixel| pixel),
             PixelsMut::F32(_) | PixelsMut::F64(_) => Err(Misfit::Float),
         }
     }
@@ -211,8 +211,8 @@ fn narrow<T: Copy + Into<i64>, P: Copy>(
         return Ok(());
     }
     let wide = |&value: &T| -> i64 { value.into() };
-    let found = values.iter().map(wide).enumerate().find(|&(_, value)| widen(cut(value)) != value);
-    let (index, value) = found.expect("one was lost");
+    let loss = values.iter().map(wide).enumerate().find(|&(_, value)| widen(cut(value)) != value);
+    let (index, value) = loss.expect("one was lost");
     Err(Misfit::Value { index, value })
 }
 

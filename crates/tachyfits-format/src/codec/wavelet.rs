@@ -308,14 +308,14 @@ fn curved<C: Coefficient>(
     let positive = |value: C| value.max(zero);
     let negative = |value: C| value.min(zero);
     let greatest = {
-        let one = (positive(pp - here) - hx2 - hy2).min(positive(here - pm) + hx2 - hy2);
-        let two = (positive(here - mp) - hx2 + hy2).min(positive(mm - here) + hx2 + hy2);
-        one.min(two) << 4
+        let first = (positive(pp - here) - hx2 - hy2).min(positive(here - pm) + hx2 - hy2);
+        let second = (positive(here - mp) - hx2 + hy2).min(positive(mm - here) + hx2 + hy2);
+        first.min(second) << 4
     };
     let least = {
-        let one = (negative(pp - here) - hx2 - hy2).max(negative(here - pm) + hx2 - hy2);
-        let two = (negative(here - mp) - hx2 + hy2).max(negative(mm - here) + hx2 + hy2);
-        one.max(two) << 4
+        let first = (negative(pp - here) - hx2 - hy2).max(negative(here - pm) + hx2 - hy2);
+        let second = (negative(here - mp) - hx2 + hy2).max(negative(mm - here) + hx2 + hy2);
+        first.max(second) << 4
     };
     if least >= greatest {
         return difference;

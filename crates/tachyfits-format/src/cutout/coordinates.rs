@@ -72,9 +72,9 @@ impl<'a> Coordinates<'a> {
         let present = valued.filter_map(|card| AxisName::parse(card.keyword())).collect();
         let descriptions = Description::all(header)?;
         let spectral = spectral_axis(header, section.axes());
-        let most = |one: &Description| {
-            let numbers = one.axes.iter().filter_map(|&axis| section.number(axis));
-            (one.letter, numbers.max().unwrap_or(0))
+        let most = |description: &Description| {
+            let numbers = description.axes.iter().filter_map(|&axis| section.number(axis));
+            (description.letter, numbers.max().unwrap_or(0))
         };
         let most_axes = descriptions.iter().map(most).collect();
         let tabulated = if dropped { distortion::tabulated_axes(header) } else { HashSet::new() };
@@ -101,7 +101,9 @@ impl<'a> Coordinates<'a> {
     /// of its description (Sect. 8.2).
     pub fn numbers_of_axes(&self) -> Result<Vec<Card>, FormatError> {
         let mut cards = Vec::new();
-        for description in self.descriptions.iter().filter(|one| one.wcsaxes.is_none()) {
+        for description in
+            self.descriptions.iter().filter(|description| description.wcsaxes.is_none())
+        {
             let most = self.most_axes[&description.letter];
             if !self.section.keeps_all() && most > self.section.kept() {
                 let keyword = with_letter("WCSAXES", description.letter);
@@ -375,6 +377,6 @@ fn with_letter(keyword: &str, letter: char) -> String {
 
 /// Returns the axis of spectral type, if there is exactly one.
 fn spectral_axis(header: &Header, axes: usize) -> Option<usize> {
-    let mut found = axes_of_type(header, axes, is_spectral).map(|axis| axis + 1);
-    found.next().filter(|_| found.next().is_none())
+    let mut numbers = axes_of_type(header, axes, is_spectral).map(|axis| axis + 1);
+    numbers.next().filter(|_| numbers.next().is_none())
 }

@@ -174,8 +174,8 @@ pub(super) fn survive(
         let found = format!("step {} along axis {axis}", section.step(axis));
         return refused(Code::PixelDistortion, keyword, "step 1 with a SIP distortion", &found);
     }
-    let moved = (1..=2).find(|&axis| !section.keeps_in_place(axis));
-    if let (Some(keyword), Some(axis)) = (polynomial.or(plate), moved) {
+    let moved_axis = (1..=2).find(|&axis| !section.keeps_in_place(axis));
+    if let (Some(keyword), Some(axis)) = (polynomial.or(plate), moved_axis) {
         let expected = "axes 1 and 2 in their positions, because the distortion belongs to them";
         let found = match section.number(axis).filter(|_| section.keeps(axis)) {
             Some(number) => format!("axis {axis} as axis {number}"),

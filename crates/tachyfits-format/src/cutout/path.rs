@@ -82,8 +82,8 @@ pub fn path_header(hdu: &Hdu, offsets: &OffsetAxis) -> Result<Header, FormatErro
             cards.push(card.with_value(&keyword, count.saturating_sub(1).max(1))?);
         }
     }
-    let has_primary = descriptions.iter().any(|one| one.letter == PRIMARY);
-    let letters = descriptions.iter().map(|one| one.letter);
+    let has_primary = descriptions.iter().any(|description| description.letter == PRIMARY);
+    let letters = descriptions.iter().map(|description| description.letter);
     for letter in (!has_primary).then_some(PRIMARY).into_iter().chain(letters) {
         cards.extend(offset_cards(hdu, offsets, letter)?);
     }
@@ -118,10 +118,10 @@ fn lone_axes(header: &Header, descriptions: &[Description]) -> Vec<(usize, char)
                 header.get(&keyword).and_then(Value::as_text).is_some_and(is_celestial)
             })
             .collect();
-        if let ([taken], [left]) = sky.split_at(sky.partition_point(|&axis| axis <= 2))
-            && taken < left
+        if let ([path_axis], [other_axis]) = sky.split_at(sky.partition_point(|&axis| axis <= 2))
+            && path_axis < other_axis
         {
-            lone.push((*left, description.letter));
+            lone.push((*other_axis, description.letter));
         }
     }
     lone
@@ -195,10 +195,10 @@ fn carried_card(
 
 /// Whether a matrix element is 0 except for rounding, compared with the diagonal of its row.
 fn is_noise(descriptions: &[Description], name: AxisName, value: f64) -> bool {
-    let description = descriptions.iter().find(|one| one.letter == name.letter);
-    let diagonal = description.map_or(0.0, |one| match name.root {
-        "PC" => one.pc.element(name.axis, name.axis).unwrap_or(1.0),
-        _ => one.cd.element(name.axis, name.axis).unwrap_or(0.0),
+    let description = descriptions.iter().find(|description| description.letter == name.letter);
+    let diagonal = description.map_or(0.0, |description| match name.root {
+        "PC" => description.pc.element(name.axis, name.axis).unwrap_or(1.0),
+        _ => description.cd.element(name.axis, name.axis).unwrap_or(0.0),
     });
     value.abs() <= 1e-12 * diagonal.abs()
 }

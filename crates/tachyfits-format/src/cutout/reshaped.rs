@@ -24,7 +24,7 @@ pub struct AxisBlocks {
 /// description) get the new numbers; see [`crate::cutout_header`] for the other cards.
 ///
 /// # Errors
-/// As [`crate::cutout_header`], and [`Code::AxisNumber`] unless every axis is named once.
+/// Returns the errors of [`crate::cutout_header`], and [`Code::AxisNumber`] unless every axis is named once.
 ///
 /// ```
 /// use tachyfits_format::{ReadOptions, Step, Walker};
@@ -76,7 +76,7 @@ pub fn reordered_header(hdu: &Hdu, order: &[usize]) -> Result<Header, FormatErro
 /// such as "mean".
 ///
 /// # Errors
-/// As [`crate::cutout_header`].
+/// Returns the errors of [`crate::cutout_header`].
 ///
 /// ```
 /// use tachyfits_format::{ReadOptions, Step, Walker};

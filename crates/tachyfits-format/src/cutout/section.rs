@@ -109,9 +109,9 @@ impl Section {
         }
         Ok(Section::new(axes.iter().map(|axis| {
             let fate = if axis.keep { AxisPlace::Kept(0) } else { AxisPlace::LeftOut(0) };
-            let taken = Axis::taken(axis.first, axis.count, axis.step, fate);
-            let centre = taken.centre - axis.before as f64 * taken.scale;
-            Axis { centre, count: axis.pixels(), ..taken }
+            let selection = Axis::taken(axis.first, axis.count, axis.step, fate);
+            let centre = selection.centre - axis.before as f64 * selection.scale;
+            Axis { centre, count: axis.pixels(), ..selection }
         })))
     }
 
@@ -130,8 +130,8 @@ impl Section {
             }
         }
         let mut removed: Vec<bool> = axes.iter().map(|axis| axis.fate == Fate::Removed).collect();
-        let depends = |one: usize, other: usize| {
-            descriptions.iter().any(|description| description.couples(&hdu.header, one, other))
+        let depends = |axis: usize, other: usize| {
+            descriptions.iter().any(|description| description.couples(&hdu.header, axis, other))
         };
         // An axis that stays may require others: repeat until none changes.
         while let Some(axis) = (0..axes.len()).find(|&axis| {
@@ -149,8 +149,8 @@ impl Section {
 
     fn new(axes: impl Iterator<Item = Axis>) -> Self {
         let mut axes: Vec<Axis> = axes.collect();
-        let kept = axes.iter().filter(|axis| matches!(axis.place, AxisPlace::Kept(_))).count();
-        let (mut next_kept, mut next_left) = (0, kept);
+        let kept_axes = axes.iter().filter(|axis| matches!(axis.place, AxisPlace::Kept(_))).count();
+        let (mut next_kept, mut next_left) = (0, kept_axes);
         for axis in &mut axes {
             match &mut axis.place {
                 AxisPlace::Kept(number) => {
@@ -164,7 +164,7 @@ impl Section {
                 AxisPlace::Removed => {}
             }
         }
-        Section { axes, kept }
+        Section { axes, kept: kept_axes }
     }
 
     /// Number of axes of the image.
@@ -209,8 +209,8 @@ impl Section {
     /// Returns the image axis that has a new number, and its pixel count; `None` unless the axis is kept.
     pub fn kept_axis(&self, number: usize) -> Option<(usize, u64)> {
         let mut axes = (1..).zip(&self.axes);
-        let (axis, found) = axes.find(|(_, axis)| axis.place == AxisPlace::Kept(number))?;
-        Some((axis, found.count))
+        let (index, axis) = axes.find(|(_, axis)| axis.place == AxisPlace::Kept(number))?;
+        Some((index, axis.count))
     }
 
     /// Renumbers the axes, all of which must be kept.
@@ -274,12 +274,12 @@ impl ResultAxis {
     }
 }
 
-fn check_count(hdu: &Hdu, given: usize) -> Result<(), FormatError> {
-    if given > 0 && given == hdu.axes.len() {
+fn check_count(hdu: &Hdu, selections: usize) -> Result<(), FormatError> {
+    if selections > 0 && selections == hdu.axes.len() {
         return Ok(());
     }
     let expected = format!("a selection for each of {} axes", hdu.axes.len().max(1));
-    let found = format!("{given} of {} axes", hdu.axes.len());
+    let found = format!("{selections} of {} axes", hdu.axes.len());
     Err(FormatError::new(Code::SectionRange, hdu.header.place("NAXIS"), expected, found))
 }
 

@@ -139,8 +139,8 @@ impl<'a> ColumnKeyword<'a> {
             [b'A'..=b'Z' | b'a'..=b'z'] => form.letter,
             _ => false,
         };
-        let known = fits && described;
-        known.then_some(ColumnKeyword { head, column, second, letter, behind: form.behind })
+        let is_valid = fits && described;
+        is_valid.then_some(ColumnKeyword { head, column, second, letter, behind: form.behind })
     }
 
     /// Number of the column, from 1.
@@ -250,7 +250,7 @@ impl Header {
     /// it; `offset` is the start of its field in the row, for TBCOLn.
     ///
     /// # Errors
-    /// As [`NewTable::header`].
+    /// Returns the errors of [`NewTable::header`].
     pub fn insert_column_cards(
         &mut self,
         number: usize,
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn keywords_of_columns_are_known_from_others() {
-        let moved = |keyword: &str| {
+        let renumber = |keyword: &str| {
             let place = |column| match column {
                 3 => None,
                 column => Some(column + 10),
@@ -343,17 +343,17 @@ mod tests {
             ("tps1_3", "tps11_3"),
             ("2ctyp4", "2ctyp14"),
         ] {
-            assert_eq!(moved(keyword), Some(Some(new.to_owned())), "{keyword}");
+            assert_eq!(renumber(keyword), Some(Some(new.to_owned())), "{keyword}");
         }
         for keyword in ["TTYPE3", "TP3_1", "TP1_3", "TCRVL3", "1CRVL3", "TV3_1", "tform3", "tp1_3"]
         {
-            assert_eq!(moved(keyword), Some(None), "{keyword}");
+            assert_eq!(renumber(keyword), Some(None), "{keyword}");
         }
     }
 
     #[test]
     fn other_keywords_are_of_no_column() {
-        let others = [
+        let keywords = [
             "TFIELDS",
             "THEAP",
             "TEMP1",
@@ -387,7 +387,7 @@ mod tests {
             "TIME1",
             "V1_2",
         ];
-        for keyword in others {
+        for keyword in keywords {
             assert_eq!(ColumnKeyword::of(keyword), None, "{keyword}");
         }
     }

@@ -88,12 +88,12 @@ impl Header {
             self.cards.pop();
             self.tail = None;
         }
-        let wanted = bytes / CARD_BYTES as u64;
+        let target = bytes / CARD_BYTES as u64;
         let records = self.record_index(self.cards.len()) as u64 + 1;
         // END must be in the last block, at any position.
         let per_block = (BLOCK_BYTES / CARD_BYTES) as u64;
-        let missing = (wanted + 1).saturating_sub(per_block).saturating_sub(records);
-        if wanted >= per_block && missing > 0 {
+        let missing = (target + 1).saturating_sub(per_block).saturating_sub(records);
+        if target >= per_block && missing > 0 {
             self.tail = None;
             self.cards.extend((0..missing).map(|_| Card::blank()));
         }
@@ -276,18 +276,19 @@ mod tests {
         let extension =
             format!("XTENSION='IMAGE' BITPIX=8 NAXIS=1 NAXIS1=3 PCOUNT GCOUNT=1 EXTEND=F {after}");
         for lower in [false, true] {
-            let made = header(&primary, lower).into_extension().unwrap();
+            let result = header(&primary, lower).into_extension().unwrap();
             let axes = "BITPIX NAXIS NAXIS1";
             assert_eq!(
-                keywords(&made),
+                keywords(&result),
                 format!("XTENSION {axes} PCOUNT GCOUNT OBJECT INHERIT DATE")
             );
-            let found = (made.get_text("XTENSION"), made.get_i64("PCOUNT"), made.get_i64("GCOUNT"));
-            assert_eq!(found, (Ok(Some("IMAGE")), Ok(Some(0)), Ok(Some(1))));
-            let made = header(&extension, lower).into_primary().unwrap();
-            assert_eq!(keywords(&made), format!("SIMPLE {axes} EXTEND OBJECT DATE"));
+            let values =
+                (result.get_text("XTENSION"), result.get_i64("PCOUNT"), result.get_i64("GCOUNT"));
+            assert_eq!(values, (Ok(Some("IMAGE")), Ok(Some(0)), Ok(Some(1))));
+            let result = header(&extension, lower).into_primary().unwrap();
+            assert_eq!(keywords(&result), format!("SIMPLE {axes} EXTEND OBJECT DATE"));
             assert_eq!(
-                (made.get_logical("SIMPLE"), made.get_logical("EXTEND")),
+                (result.get_logical("SIMPLE"), result.get_logical("EXTEND")),
                 (Ok(Some(true)), Ok(Some(true)))
             );
             for (there, is_primary) in [(&primary, true), (&extension, false)] {

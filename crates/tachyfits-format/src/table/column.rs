@@ -72,13 +72,13 @@ impl<'a> ColumnReader<'a> {
         let Some(text) = self.header.get_text(&keyword)? else {
             return Err(self.header.missing(&keyword, "the form of the column"));
         };
-        let (parsed, expected) = match self.kind {
+        let (result, expected) = match self.kind {
             TableKind::Binary => (form::binary(text), "a form such as 1J, 20A or 1PE(8)"),
             TableKind::Ascii => {
                 (form::ascii(text), "a form such as A20, I10, F10.3, E15.7 or D25.17")
             }
         };
-        let Some(Form { field, substrings, irregular }) = parsed else {
+        let Some(Form { field, substrings, irregular }) = result else {
             let place = self.header.place(&keyword);
             return Err(FormatError::new(Code::ColumnForm, place, expected, quoted(text)));
         };
@@ -169,7 +169,7 @@ impl<'a> ColumnReader<'a> {
     /// Reads TDIMn; for strings its first size is their width.
     fn dimensions(&mut self, number: usize, field: &mut Field) -> Vec<u64> {
         let Some(text) = self.text("TDIM", number) else { return Vec::new() };
-        let found = form::dimensions(text);
+        let sizes = form::dimensions(text);
         let fits = |dimensions: &Vec<u64>| match *field {
             Field::Fixed { repeat: 0, .. } => form::product(dimensions) == Some(0),
             Field::Fixed { repeat, .. } => {
@@ -191,7 +191,7 @@ impl<'a> ColumnReader<'a> {
             (Field::Fixed { element: Element::Character, repeat, .. }, [size]) => *size < repeat,
             _ => false,
         };
-        let Some(dimensions) = found.filter(|sizes| fits(sizes) && !is_cut(sizes)) else {
+        let Some(dimensions) = sizes.filter(|sizes| fits(sizes) && !is_cut(sizes)) else {
             let expected = match *field {
                 Field::Fixed { element: Element::Character, repeat, .. } => {
                     format!("sizes (l,m,...) of the {repeat} characters of the field")
@@ -208,10 +208,10 @@ impl<'a> ColumnReader<'a> {
         };
         if let Field::Fixed { element: Element::Character, repeat, width } = field {
             *width = dimensions[0];
-            let covered = form::product(&dimensions).unwrap_or(0);
-            if covered < *repeat {
+            let product = form::product(&dimensions).unwrap_or(0);
+            if product < *repeat {
                 let expected = format!("sizes of all {repeat} characters of the field");
-                let found = format!("{text}, {covered} characters: the others are not read");
+                let found = format!("{text}, {product} characters: the others are not read");
                 self.warn(Code::DimensionsShort, &format!("TDIM{number}"), &expected, found);
             }
         }

@@ -85,13 +85,13 @@ impl TableLayout {
     /// Panics if there is no such column.
     #[must_use]
     pub fn place(&self, column: usize, row: Option<u64>) -> Place {
-        let found = &self.columns[column];
-        let start = |row: u64| self.data_offset + row * self.row_bytes + found.offset;
+        let definition = &self.columns[column];
+        let start = |row: u64| self.data_offset + row * self.row_bytes + definition.offset;
         Place {
             hdu: Some(self.hdu),
             offset: row.map(start),
             row: row.map(|row| row + 1),
-            column: Some((column + 1, found.name.clone())),
+            column: Some((column + 1, definition.name.clone())),
             ..Place::default()
         }
     }

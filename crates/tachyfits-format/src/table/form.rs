@@ -61,17 +61,16 @@ fn binary_without_blanks(text: &str) -> Option<Form> {
 /// 1pe(8)  1PE(8)
 /// f8      F8.0
 /// ```
-pub(crate) fn regular(text: &str, read: fn(&str) -> Option<Form>) -> Option<String> {
-    let found = read(text).filter(|found| found.irregular)?;
+pub(crate) fn regular(text: &str, parse: fn(&str) -> Option<Form>) -> Option<String> {
+    let form = parse(text).filter(|form| form.irregular)?;
     let upper = text.trim().to_ascii_uppercase();
     // `:sstr` in lower case declares no separator; a repair must not change that.
-    let is_same = |new: &Form| {
-        !new.irregular && new.field == found.field && new.substrings == found.substrings
-    };
-    let with_point = matches!(found.field, Field::Text { .. }).then(|| format!("{upper}.0"));
+    let is_same =
+        |new: &Form| !new.irregular && new.field == form.field && new.substrings == form.substrings;
+    let with_point = matches!(form.field, Field::Text { .. }).then(|| format!("{upper}.0"));
     let compact = upper.replace(' ', "");
     let mut candidates = [upper, compact].into_iter().chain(with_point);
-    candidates.find(|new| read(new).as_ref().is_some_and(is_same))
+    candidates.find(|new| parse(new).as_ref().is_some_and(is_same))
 }
 
 fn element(letter: u8) -> Option<Element> {
@@ -171,10 +170,10 @@ fn ascii_without_blanks(text: &str) -> Option<Form> {
     let mut irregular = letter.is_ascii_lowercase() || width == 0;
     let mut decimals = 0;
     if text.has_decimals() {
-        let stated = rest.strip_prefix(b".").map(split_number);
+        let fraction = rest.strip_prefix(b".").map(split_number);
         // Some programs write "F8" for "F8.0".
-        irregular |= stated.is_none();
-        let (digits, after) = stated.unwrap_or((b"0", rest));
+        irregular |= fraction.is_none();
+        let (digits, after) = fraction.unwrap_or((b"0", rest));
         decimals = u32::try_from(number(digits)?).ok()?;
         // The point takes one character.
         irregular |= decimals >= width;

@@ -211,10 +211,10 @@ impl Hdu {
 
 /// Sets the keys of columns. Names that differ only in case are equal (Sect. 7.3.1); the first column keeps the name.
 fn give_keys(columns: &mut [Column], reader: &mut ColumnReader<'_>) {
-    let mut taken = HashSet::new();
+    let mut keys = HashSet::new();
     let mut rest = Vec::new();
     for (number, column) in (1..).zip(columns) {
-        if column.is_named && taken.insert(column.name.to_ascii_lowercase()) {
+        if column.is_named && keys.insert(column.name.to_ascii_lowercase()) {
             column.key.clone_from(&column.name);
             continue;
         }
@@ -226,7 +226,7 @@ fn give_keys(columns: &mut [Column], reader: &mut ColumnReader<'_>) {
     }
     for (number, column) in rest {
         column.key.clone_from(&column.name);
-        while !taken.insert(column.key.to_ascii_lowercase()) {
+        while !keys.insert(column.key.to_ascii_lowercase()) {
             column.key = format!("{}_{number}", column.key);
         }
     }

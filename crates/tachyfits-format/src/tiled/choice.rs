@@ -65,7 +65,7 @@ pub fn hcompress_tile_shape(axes: &[u64]) -> Option<Vec<u64>> {
     Some(tile)
 }
 
-/// Whether HCOMPRESS can have tiles of this shape: each, also at an edge, has 4 or more pixels along two axes.
+/// Whether HCOMPRESS supports tiles of this shape: every tile, also at an edge, needs 4 or more pixels along two axes.
 #[must_use]
 pub fn suits_hcompress(axes: &[u64], tile: &[u64]) -> bool {
     let side = |(&axis, &tile): (&u64, &u64)| match axis % tile {
@@ -77,24 +77,24 @@ pub fn suits_hcompress(axes: &[u64], tile: &[u64]) -> bool {
     sides.len() == 2 && sides.iter().all(|&side| side >= LEAST_HCOMPRESS_SIDE)
 }
 
-/// The divisor of HCOMPRESS for a tile: FZHSCALE times its noise, or the number itself if it is negative.
+/// Returns the divisor of HCOMPRESS for a tile: FZHSCALE times its noise, or the magnitude of a negative FZHSCALE.
 #[must_use]
 pub fn hcompress_divisor(scale: f64, noise: f64) -> i32 {
     let divisor = if scale > 0.0 { scale * noise } else { -scale };
     (divisor + 0.5) as i32
 }
 
-/// How finely pixels are quantised.
+/// Step of quantisation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QuantisationLevel {
-    /// Steps of this part of the noise of each tile: 4 is a quarter of it.
+    /// A fraction of each tile's noise: 4 means a step of a quarter of it.
     OfNoise(f64),
-    /// Steps of this size.
+    /// A step of this size.
     Step(f64),
 }
 
 impl QuantisationLevel {
-    /// The level that fpack chooses for a dither.
+    /// Returns the level that fpack chooses for a dither.
     #[must_use]
     pub const fn of_dither(dither: Dither) -> QuantisationLevel {
         QuantisationLevel::OfNoise(match dither {
@@ -103,7 +103,7 @@ impl QuantisationLevel {
         })
     }
 
-    /// The level that FZQVALUE, or `fpack -q`, states: a negative number is a step. 0 has no quantisation.
+    /// Returns the level of FZQVALUE, or `fpack -q`: a negative number is a step, 0 means no quantisation.
     #[must_use]
     pub fn of_number(number: f64) -> Option<QuantisationLevel> {
         match number {
@@ -113,7 +113,7 @@ impl QuantisationLevel {
         }
     }
 
-    /// The number that states it.
+    /// Returns the number that represents the level in FZQVALUE.
     #[must_use]
     pub const fn number(self) -> f64 {
         match self {
@@ -123,31 +123,31 @@ impl QuantisationLevel {
     }
 }
 
-/// The numbers of a tile that decide about its quantisation.
+/// Statistics of a tile that determine its quantisation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TileRange {
-    /// Its pixels.
+    /// Number of pixels.
     pub pixels: usize,
-    /// Those that are not NaN.
+    /// Number of pixels that are not NaN.
     pub defined: usize,
-    /// The least of them.
+    /// Smallest of them.
     pub least: f64,
-    /// The greatest of them.
+    /// Largest of them.
     pub greatest: f64,
-    /// Some are infinite.
+    /// Whether some are infinite.
     pub has_infinite: bool,
-    /// The standard deviation of the noise.
+    /// Standard deviation of the noise.
     pub noise: f64,
 }
 
-/// Integers that are kept for NaN, 0.0 and what may come.
+/// Number of integers reserved for NaN, 0.0 and future use.
 const RESERVED: f64 = 10.0;
-/// The greatest integer of 32 bits.
+/// Largest 32-bit integer.
 const GREATEST: f64 = 2_147_483_647.0;
 
 impl TileRange {
-    /// ZSCALE and ZZERO of the tile; `None` if its pixels must be stored as they are: without noise, with infinite pixels
-    /// or a range that integers of 32 bits do not have.
+    /// Returns ZSCALE and ZZERO of the tile; `None` if its pixels must be stored unquantised: without noise, with
+    /// infinite pixels, or with a range beyond 32-bit integers.
     ///
     /// ```
     /// use tachyfits_format::{Dither, QuantisationLevel, TileRange};
@@ -162,7 +162,7 @@ impl TileRange {
         if self.pixels < 2 || self.has_infinite {
             return None;
         }
-        // Of a tile without any defined pixel all integers are blank.
+        // In a tile without defined pixels all integers are blank.
         let (least, greatest, noise) = match self.defined {
             0 => (0.0, 1.0, 1.0),
             _ => (self.least, self.greatest, self.noise),
@@ -172,17 +172,17 @@ impl TileRange {
             QuantisationLevel::Step(step) => step,
         };
         let steps = (greatest - least) / scale;
-        // Also refuses NaN, of a scale of 0.
+        // Also rejects NaN, the result for a scale of 0.
         if !(scale > 0.0 && scale.is_finite() && steps <= 2.0 * GREATEST - RESERVED) {
             return None;
         }
         let keeps_integers =
             self.defined < self.pixels || dither == Dither::SubtractiveKeepingZeros;
         let zero = if keeps_integers {
-            // All integers are just above those that are kept.
+            // All integers are just above the reserved ones.
             least + scale * (GREATEST - RESERVED)
         } else if steps < GREATEST - RESERVED {
-            // A multiple of the scale, so that the same integers come out when the tile is compressed again.
+            // A multiple of the scale, so that compressing the tile again gives the same integers.
             (least / scale + 0.5).trunc() * scale
         } else {
             (least + greatest) / 2.0
@@ -191,7 +191,7 @@ impl TileRange {
     }
 }
 
-/// ZDITHER0 for data whose bytes have this sum: the same for the same data.
+/// Returns ZDITHER0 for data with this checksum: the same for the same data.
 #[must_use]
 pub const fn dither_seed(sum: u32) -> u64 {
     sum as u64 % 10_000 + 1

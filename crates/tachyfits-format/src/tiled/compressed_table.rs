@@ -201,7 +201,7 @@ fn original_header(header: &Header) -> Result<Header, FormatError> {
     for card in header.cards() {
         let keyword = card.keyword().to_ascii_uppercase();
         let (root, number) = numbered(&keyword);
-        let kept = match (&*keyword, root) {
+        let new_card = match (&*keyword, root) {
             ("CHECKSUM" | "DATASUM" | "END", _) => continue,
             ("THEAP", _) if header.get("ZTHEAP").is_some() => continue,
             ("NAXIS1", _) => original(header, card, "ZNAXIS1")?,
@@ -216,16 +216,16 @@ fn original_header(header: &Header) -> Result<Header, FormatError> {
             _ if TileContent::Table.has(&keyword) => continue,
             _ => card.clone(),
         };
-        cards.push(kept);
+        cards.push(new_card);
     }
     Ok(Header::from_cards(cards))
 }
 
 /// Restores a card of the original table, at the place of `card` of the compressed table.
-fn original(header: &Header, card: &Card, kept: &str) -> Result<Card, FormatError> {
-    match header.position(kept) {
+fn original(header: &Header, card: &Card, source: &str) -> Result<Card, FormatError> {
+    match header.position(source) {
         Some(at) => Ok(header.cards()[at].renamed(card.keyword())),
-        None => Err(header.missing(kept, "a card of the original table")),
+        None => Err(header.missing(source, "a card of the original table")),
     }
 }
 
@@ -246,10 +246,10 @@ impl CompressedTable {
     /// # Panics
     /// Panics if there is no such column, or `row` is shorter than a row of the table.
     pub fn slab(&self, column: usize, tile: u64, row: &[u8]) -> Result<(u64, u64), FormatError> {
-        let found = &self.table.columns[column];
-        let field = &row[found.offset as usize..][..found.field.row_bytes() as usize];
+        let definition = &self.table.columns[column];
+        let field = &row[definition.offset as usize..][..definition.field.row_bytes() as usize];
         let descriptor = self.table.descriptor(column, tile, field)?;
-        let Field::Variable { element, .. } = found.field else { unreachable!("checked") };
+        let Field::Variable { element, .. } = definition.field else { unreachable!("checked") };
         let bytes = element.total_bytes(descriptor.count).expect("checked against the heap");
         Ok((self.table.heap.offset + descriptor.offset, bytes))
     }

@@ -118,9 +118,9 @@ fn tile(header: &Header) -> Result<Option<TileDirective>, FormatError> {
 
 fn dither(header: &Header) -> Result<Option<Dither>, FormatError> {
     let Some(word) = word(header, "FZQMETHD")? else { return Ok(None) };
-    let found = Dither::of_name(&word).map(Some);
+    let result = Dither::of_name(&word).map(Some);
     let expected = "'NO_DITHER', 'SUBTRACTIVE_DITHER_1' or 'SUBTRACTIVE_DITHER_2'";
-    found.ok_or_else(|| header.out_of_range("FZQMETHD", expected))
+    result.ok_or_else(|| header.out_of_range("FZQMETHD", expected))
 }
 
 fn seed(header: &Header) -> Result<Option<SeedDirective>, FormatError> {

@@ -89,14 +89,14 @@ impl TileGrid {
     pub fn tile(&self, index: u64) -> TileBox {
         assert!(index < self.count(), "tile {index} of {}", self.count());
         let mut rest = index;
-        let mut found = TileBox::default();
+        let mut result = TileBox::default();
         for ((&axis, &tile), &count) in self.axes.iter().zip(&self.tile).zip(&self.counts) {
             let first = rest % count * tile;
             rest /= count;
-            found.first.push(first);
-            found.shape.push(tile.min(axis - first));
+            result.first.push(first);
+            result.shape.push(tile.min(axis - first));
         }
-        found
+        result
     }
 
     /// Returns the indices of the tiles that overlap the box from `first` to `end` (exclusive), in increasing order.

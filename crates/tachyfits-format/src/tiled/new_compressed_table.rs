@@ -62,8 +62,8 @@ impl<'a> NewCompressedTable<'a> {
         for card in original.cards().iter().filter(|card| !is_of_compression(card)) {
             let keyword = card.keyword().to_ascii_uppercase();
             let (root, number) = numbered(&keyword);
-            let mut replaced = |kept: &str, value: Value| {
-                originals.push(card.renamed(kept));
+            let mut replaced = |new_keyword: &str, value: Value| {
+                originals.push(card.renamed(new_keyword));
                 card.with_value(card.keyword(), value)
             };
             cards.push(match (&*keyword, root) {
@@ -104,7 +104,7 @@ impl<'a> NewCompressedTable<'a> {
 /// in the heap of the compressed table.
 ///
 /// # Errors
-/// As [`SlabCodec::encode`].
+/// Returns the errors of [`SlabCodec::encode`].
 pub fn encode_descriptors(
     fields: &[u8],
     stored: &[(u64, u64)],

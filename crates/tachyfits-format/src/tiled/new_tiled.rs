@@ -82,10 +82,10 @@ impl NewTiledImage<'_> {
         cards.extend(self.compression()?);
         // Cards of compression describe an earlier compression of the image: this header states its own.
         for card in image.cards().iter().filter(|card| !is_of_compression(card)) {
-            let kept = kept(card);
-            let counts_hdus = kept.keyword().eq_ignore_ascii_case("NEXTEND");
-            if is_of_any_table(&kept) || is_of_pixels(&kept) || counts_hdus {
-                cards.push(kept);
+            let card = kept(card);
+            let counts_hdus = card.keyword().eq_ignore_ascii_case("NEXTEND");
+            if is_of_any_table(&card) || is_of_pixels(&card) || counts_hdus {
+                cards.push(card);
             }
         }
         let mut header = Header::from_cards(cards);
@@ -164,7 +164,7 @@ fn kept(card: &Card) -> Card {
     let (root, number) = numbered(&keyword);
     match KEPT.iter().find(|(original, _)| *original == keyword) {
         Some(("THEAP", _)) => card.clone(),
-        Some((_, kept)) => card.renamed(kept),
+        Some((_, keyword)) => card.renamed(keyword),
         None if root == "NAXIS" && !number.is_empty() => card.renamed(&format!("ZNAXIS{number}")),
         None => card.clone(),
     }

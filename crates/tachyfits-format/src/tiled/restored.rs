@@ -63,23 +63,23 @@ impl Hdu {
 
 /// Returns the mandatory cards at the start of the HDU.
 fn mandatory(tiled: &Header, is_primary: bool, axes: usize) -> Result<Vec<Card>, FormatError> {
-    let kept = |kept: &str, keyword: &str| {
-        tiled.position(kept).map(|at| tiled.cards()[at].renamed(keyword))
+    let renamed = |source: &str, keyword: &str| {
+        tiled.position(source).map(|at| tiled.cards()[at].renamed(keyword))
     };
-    let or_new = |found: Option<Card>, keyword: &str, value: Value| match found {
+    let or_new = |card: Option<Card>, keyword: &str, value: Value| match card {
         Some(card) => Ok(card),
         None => Card::new(keyword, value, ""),
     };
     let mut cards = vec![match is_primary {
-        true => or_new(kept("ZSIMPLE", "SIMPLE"), "SIMPLE", true.into())?,
-        false => or_new(kept("ZTENSION", "XTENSION"), "XTENSION", "IMAGE".into())?,
+        true => or_new(renamed("ZSIMPLE", "SIMPLE"), "SIMPLE", true.into())?,
+        false => or_new(renamed("ZTENSION", "XTENSION"), "XTENSION", "IMAGE".into())?,
     }];
-    cards.extend(kept("ZBITPIX", "BITPIX"));
-    cards.extend(kept("ZNAXIS", "NAXIS"));
-    cards.extend((1..=axes).filter_map(|n| kept(&format!("ZNAXIS{n}"), &format!("NAXIS{n}"))));
+    cards.extend(renamed("ZBITPIX", "BITPIX"));
+    cards.extend(renamed("ZNAXIS", "NAXIS"));
+    cards.extend((1..=axes).filter_map(|n| renamed(&format!("ZNAXIS{n}"), &format!("NAXIS{n}"))));
     if !is_primary {
-        cards.push(or_new(kept("ZPCOUNT", "PCOUNT"), "PCOUNT", 0.into())?);
-        cards.push(or_new(kept("ZGCOUNT", "GCOUNT"), "GCOUNT", 1.into())?);
+        cards.push(or_new(renamed("ZPCOUNT", "PCOUNT"), "PCOUNT", 0.into())?);
+        cards.push(or_new(renamed("ZGCOUNT", "GCOUNT"), "GCOUNT", 1.into())?);
     }
     Ok(cards)
 }
@@ -91,7 +91,7 @@ fn restored(card: &Card, is_primary: bool) -> Option<Card> {
     let of_primary = matches!(&*keyword, "ZEXTEND" | "ZBLOCKED");
     match &*keyword {
         "ZEXTEND" | "ZBLOCKED" | "ZHECKSUM" | "ZDATASUM" => {
-            let (original, _) = KEPT.iter().find(|(_, kept)| *kept == keyword)?;
+            let (original, _) = KEPT.iter().find(|(_, name)| *name == keyword)?;
             (is_primary || !of_primary).then(|| card.renamed(original))
         }
         "EXTNAME" if card.value().and_then(Value::as_text) == Some(NO_NAME) => None,

@@ -110,11 +110,11 @@ impl TiledLayout {
         tile: u64,
         row: &[u8],
     ) -> Result<Option<(u64, u64)>, FormatError> {
-        let found = &self.table.columns[column];
-        let Field::Variable { element, .. } = found.field else {
+        let definition = &self.table.columns[column];
+        let Field::Variable { element, .. } = definition.field else {
             unreachable!("the layout has checked its columns")
         };
-        let field = &row[found.offset as usize..][..found.field.row_bytes() as usize];
+        let field = &row[definition.offset as usize..][..definition.field.row_bytes() as usize];
         let descriptor = self.table.descriptor(column, tile, field)?;
         let bytes = element.total_bytes(descriptor.count).expect("checked against the heap");
         let is_there = (descriptor.count > 0).then_some(());

@@ -261,16 +261,16 @@ impl TileColumns {
                 }
             }
         };
-        let found = TileColumns {
+        let columns = TileColumns {
             compressed: column("COMPRESSED_DATA")?,
             gzip: column("GZIP_COMPRESSED_DATA")?,
             plain: column("UNCOMPRESSED_DATA")?,
             mask: column("NULL_PIXEL_MASK")?,
         };
-        if found.compressed.or(found.gzip).or(found.plain).is_none() {
+        if columns.compressed.or(columns.gzip).or(columns.plain).is_none() {
             let (place, expected) = (header.place("TTYPE1"), "a column COMPRESSED_DATA");
             return Err(FormatError::new(Code::KeywordMissing, place, expected, "no such column"));
         }
-        Ok(found)
+        Ok(columns)
     }
 }

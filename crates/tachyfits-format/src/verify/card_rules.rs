@@ -73,9 +73,9 @@ pub(super) fn xtension_padding(subject: &Subject<'_>, report: &mut Report) {
 }
 
 pub(super) fn index_zeros(subject: &Subject<'_>, report: &mut Report) {
-    for (at, card, known) in subject.known() {
-        if known.leading_zero {
-            let expected = format!("{} with a number without zeros", known.reserved.pattern);
+    for (at, card, entry) in subject.reserved_cards() {
+        if entry.leading_zero {
+            let expected = format!("{} with a number without zeros", entry.reserved.pattern);
             report.push(Rule::IndexZeros, subject.place(at), expected, card.keyword());
         }
     }
@@ -162,8 +162,8 @@ pub(super) fn date(text: &str) -> Date {
 
 /// Parses a number of exactly `count` digits.
 fn digits(text: &str, count: usize) -> Option<u32> {
-    let right = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| right)
+    let is_valid = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_valid)
 }
 
 fn is_iso_day(text: &str) -> bool {
@@ -206,8 +206,8 @@ fn is_iso_time(text: &str) -> bool {
 
 fn dates<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (usize, &'a str, Date)> {
     subject
-        .known()
-        .filter(|(_, _, known)| known.reserved.value_type == KeywordType::Date)
+        .reserved_cards()
+        .filter(|(_, _, entry)| entry.reserved.value_type == KeywordType::Date)
         .filter_map(|(at, card, _)| {
             let text = card.value()?.as_text()?;
             Some((at, text, date(text.trim())))
@@ -218,9 +218,9 @@ fn dates<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (usize, &'a str, 
 /// (Sect. 4.4.2.2), but it may contain something else.
 fn other_dates<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (usize, &'a str, Date)> {
     let cards = subject.header.cards().iter().enumerate().zip(&subject.reserved);
-    cards.filter_map(|((at, card), known)| {
+    cards.filter_map(|((at, card), entry)| {
         let text = card.value()?.as_text()?;
-        let is_date = known.is_none() && card.keyword().starts_with("DATE");
+        let is_date = entry.is_none() && card.keyword().starts_with("DATE");
         is_date.then(|| (at, text, date(text.trim())))
     })
 }
@@ -246,8 +246,8 @@ pub(super) fn old_date(subject: &Subject<'_>, report: &mut Report) {
 }
 
 pub(super) fn deprecated(subject: &Subject<'_>, report: &mut Report) {
-    for (at, card, known) in subject.known() {
-        let instead = match known.reserved.pattern {
+    for (at, card, entry) in subject.reserved_cards() {
+        let instead = match entry.reserved.pattern {
             "EPOCH" => "EQUINOX",
             "BLOCKED" => "no such card",
             "CROTAi" => "PCi_j or CDi_j",
@@ -260,9 +260,9 @@ pub(super) fn deprecated(subject: &Subject<'_>, report: &mut Report) {
 }
 
 pub(super) fn unit_brackets(subject: &Subject<'_>, report: &mut Report) {
-    for (at, card, known) in subject.known() {
+    for (at, card, entry) in subject.reserved_cards() {
         if let (KeywordType::Unit, Some(Value::Text(text))) =
-            (known.reserved.value_type, card.value())
+            (entry.reserved.value_type, card.value())
             && !has_sound_brackets(text.trim())
         {
             let expected = "brackets in pairs and something on both sides of operators";
@@ -290,14 +290,14 @@ fn has_sound_brackets(unit: &str) -> bool {
 
 /// Reports values that a section forbids although their type is right.
 pub(super) fn value_range(subject: &Subject<'_>, report: &mut Report) {
-    for (at, card, known) in subject.known() {
+    for (at, card, entry) in subject.reserved_cards() {
         let Some(value) = card.value().and_then(Value::as_f64) else { continue };
-        let (wrong, expected) = match known.reserved.pattern {
+        let (wrong, expected) = match entry.reserved.pattern {
             "CDELTia" => (value == 0.0, "an increment that is not 0"),
             "CRDERia" | "CSYERia" => (value < 0.0, "an error of 0 or more"),
             "EXTLEVEL" => (value < 1.0, "a level of 1 or more"),
             "WCSAXESa" => (value < 0.0, "a number of axes of 0 or more"),
-            "PVi_ma" => (known.numbers[1] > Some(99), "a parameter from 0 to 99"),
+            "PVi_ma" => (entry.numbers[1] > Some(99), "a parameter from 0 to 99"),
             _ => continue,
         };
         if wrong {
@@ -314,13 +314,13 @@ pub(super) fn reserved_value(subject: &Subject<'_>, report: &mut Report) {
             report.push(Rule::ReservedValue, subject.place(at), "a value", found);
         }
     }
-    for (at, card, known) in subject.known() {
+    for (at, card, entry) in subject.reserved_cards() {
         let Some(value) = card.value() else { continue };
         // The reader reports it, or it is legal.
         if matches!(value, Value::Undefined | Value::Invalid(_)) {
             continue;
         }
-        let (right, expected) = is_right(subject, known, value);
+        let (right, expected) = is_right(subject, entry, value);
         if right {
             continue;
         }
@@ -339,10 +339,10 @@ pub(super) fn reserved_value(subject: &Subject<'_>, report: &mut Report) {
     }
 }
 
-fn is_right(subject: &Subject<'_>, known: &Match, value: &Value) -> (bool, &'static str) {
+fn is_right(subject: &Subject<'_>, entry: &Match, value: &Value) -> (bool, &'static str) {
     let integer = matches!(value, Value::Integer(_));
     let text = matches!(value, Value::Text(_));
-    match known.reserved.value_type {
+    match entry.reserved.value_type {
         KeywordType::Logical => (matches!(value, Value::Logical(_)), "a logical"),
         KeywordType::Integer => (integer, "an integer"),
         KeywordType::Real => (integer || matches!(value, Value::Real(_)), "a number"),

@@ -43,7 +43,7 @@ fn reader_of_forms(kind: &HduKind) -> fn(&str) -> Option<Form> {
 /// Returns TFORMn or TDISPn in capitals and with all its parts, if the result is unambiguous.
 pub(super) fn regular(
     header: &Header,
-    known: &Match,
+    entry: &Match,
     text: &str,
 ) -> Option<(&'static str, String)> {
     let xtension = header.get("XTENSION")?.as_text()?.trim_end().to_ascii_uppercase();
@@ -51,13 +51,14 @@ pub(super) fn regular(
     if !matches!(kind, HduKind::BinaryTable | HduKind::AsciiTable) {
         return None;
     }
-    let read = reader_of_forms(&kind);
-    match known.reserved.pattern {
-        "TFORMn" => Some((Code::ColumnFormIrregular.as_str(), regular_form(text, read)?)),
+    let parse = reader_of_forms(&kind);
+    match entry.reserved.pattern {
+        "TFORMn" => Some((Code::ColumnFormIrregular.as_str(), regular_form(text, parse)?)),
         "TDISPn" if display_letter(text).is_none() => {
             let display = text.to_ascii_uppercase();
-            let form = header.get(&format!("TFORM{}", known.numbers[0]?))?.as_text()?;
-            let fits = displays_not(&read(form.trim())?.field, display_letter(&display)?).is_none();
+            let form = header.get(&format!("TFORM{}", entry.numbers[0]?))?.as_text()?;
+            let fits =
+                displays_not(&parse(form.trim())?.field, display_letter(&display)?).is_none();
             fits.then_some((Rule::DisplayForm.as_str(), display))
         }
         _ => None,
@@ -170,7 +171,7 @@ fn display_letter(text: &str) -> Option<&str> {
         digits => digits.parse().unwrap_or(u64::MAX),
     };
     // Includes the point, and for an exponent its letter and sign.
-    let needed = match letter {
+    let minimum = match letter {
         "I" | "B" | "O" | "Z" => number(digits, 0),
         "F" => number(digits, 0).saturating_add(1),
         "G" => 0,
@@ -179,7 +180,7 @@ fn display_letter(text: &str) -> Option<&str> {
             number(digits, 0).saturating_add(exponent).saturating_add(3)
         }
     };
-    (ends && is_width(width) && needed <= number(width, 0)).then_some(letter)
+    (ends && is_width(width) && minimum <= number(width, 0)).then_some(letter)
 }
 
 fn split_digits(text: &str) -> (&str, &str) {
@@ -243,13 +244,13 @@ pub(super) fn dimensions(subject: &Subject<'_>, report: &mut Report) {
 
 /// Checks that TSCALn and TZEROn describe numbers, and TNULLn of a binary table integers.
 pub(super) fn keyword(subject: &Subject<'_>, report: &mut Report) {
-    for (at, card, known) in subject.known().filter(|_| subject.is_table()) {
-        let [Some(number), _] = known.numbers else { continue };
+    for (at, card, entry) in subject.reserved_cards().filter(|_| subject.is_table()) {
+        let [Some(number), _] = entry.numbers else { continue };
         let Some(value) = card.value().filter(|value| !matches!(value, Value::Undefined)) else {
             continue;
         };
         let Some(form) = field(subject, u64::from(number)) else { continue };
-        let (right, expected) = match known.reserved.pattern {
+        let (right, expected) = match entry.reserved.pattern {
             "TSCALn" | "TZEROn" => (form.field.is_number(), "no scaling of this type of column"),
             "TNULLn" if subject.kind == HduKind::BinaryTable => {
                 let integer = form.field.stored().and_then(StoredType::integer_range).is_some();

@@ -62,10 +62,10 @@ pub fn fixed_header(header: &Header, hdu: Option<&Hdu>) -> (Header, Vec<Fix>) {
     if let Some(hdu) = hdu {
         fixes.extend(add_defaults(&mut cards, hdu));
     }
-    let moved = hdu.and_then(|hdu| put_in_order(&mut cards, hdu)).into_iter();
-    for (code, moved) in moved.chain(put_axes_first(&mut cards)) {
-        let place = Place { keyword: Some(moved.clone()), ..whole(header) };
-        let after = format!("{moved} in its place");
+    let moves = hdu.and_then(|hdu| put_in_order(&mut cards, hdu)).into_iter();
+    for (code, keyword) in moves.chain(put_axes_first(&mut cards)) {
+        let after = format!("{keyword} in its place");
+        let place = Place { keyword: Some(keyword), ..whole(header) };
         fixes.push(Fix { code, place, before: "another order".to_owned(), after });
     }
     fixes.extend(fixed_tail(header));
@@ -181,8 +181,8 @@ fn fixed_card(header: &Header, spellings: &Spellings, card: &Card) -> Option<(&'
 
 /// Returns the text of a reserved keyword in the form of the Standard, if it is unambiguous, and the repaired code.
 fn regular_text(header: &Header, keyword: &str, text: &str) -> Option<(&'static str, String)> {
-    let known = reserved::recognise(keyword)?;
-    if known.reserved.value_type == KeywordType::Date {
+    let entry = reserved::recognise(keyword)?;
+    if entry.reserved.value_type == KeywordType::Date {
         return regular_date(keyword, text);
     }
     if keyword == "XTENSION" {
@@ -191,7 +191,7 @@ fn regular_text(header: &Header, keyword: &str, text: &str) -> Option<(&'static 
         let code = Rule::UnregisteredExtension.as_str();
         return (upper != text && is_known).then_some((code, upper));
     }
-    column_rules::regular(header, &known, text)
+    column_rules::regular(header, &entry, text)
 }
 
 /// Converts a date to the ISO form: DATE of the form DD/MM/YY; date and time separated by a blank; DATE with the Z of
@@ -285,27 +285,27 @@ fn put_in_order(cards: &mut Vec<Card>, hdu: &Hdu) -> Option<(&'static str, Strin
     // Among several spellings, the card that readers use. The first card stays first even if damaged: a file begins
     // with it.
     let first = order.remove(0);
-    let found =
+    let positions =
         order.into_iter().filter_map(|keyword| Some((keyword.clone(), header.position(&keyword)?)));
-    let found: Vec<(String, usize)> =
-        std::iter::once((first, 0)).chain(found.filter(|(_, at)| *at > 0)).collect();
-    let (moved, _) = (0..).zip(&found).find(|(place, (_, at))| place != at)?.1.clone();
+    let positions: Vec<(String, usize)> =
+        std::iter::once((first, 0)).chain(positions.filter(|(_, at)| *at > 0)).collect();
+    let (keyword, _) = (0..).zip(&positions).find(|(place, (_, at))| place != at)?.1.clone();
     // At most one per card of the header, which are larger.
-    let mut places = vec![found.len(); cards.len()];
-    found.iter().enumerate().for_each(|(place, (_, at))| places[*at] = place);
+    let mut places = vec![positions.len(); cards.len()];
+    positions.iter().enumerate().for_each(|(place, (_, at))| places[*at] = place);
     sort_by_place(cards, places);
-    let code = match moved.as_str() {
+    let code = match keyword.as_str() {
         "TFIELDS" => Rule::FieldsPlace.as_str(),
         "INHERIT" => Rule::InheritPlace.as_str(),
         _ => Code::MandatoryOrder.as_str(),
     };
-    Some((code, moved))
+    Some((code, keyword))
 }
 
 /// Sorts cards by their places; cards with equal places keep their order.
 fn sort_by_place<P: Ord>(cards: &mut Vec<Card>, places: Vec<P>) {
     let mut placed: Vec<_> = places.into_iter().zip(std::mem::take(cards)).collect();
-    placed.sort_by(|(one, _), (other, _)| one.cmp(other));
+    placed.sort_by(|(a, _), (b, _)| a.cmp(b));
     cards.extend(placed.into_iter().map(|(_, card)| card));
 }
 

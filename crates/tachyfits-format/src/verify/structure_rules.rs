@@ -9,8 +9,8 @@ use crate::reserved::{Home, Match};
 use crate::value::Value;
 
 pub(super) fn forbidden_keyword(subject: &Subject<'_>, report: &mut Report) {
-    for (at, card, known) in subject.known() {
-        let expected = match (known.reserved.home, subject.is_primary()) {
+    for (at, card, entry) in subject.reserved_cards() {
+        let expected = match (entry.reserved.home, subject.is_primary()) {
             (Home::Primary, false) => "it in the primary header only",
             (Home::Extension, true) => "it in extensions only",
             _ => continue,
@@ -22,8 +22,8 @@ pub(super) fn forbidden_keyword(subject: &Subject<'_>, report: &mut Report) {
 pub(super) fn misplaced_keyword(subject: &Subject<'_>, report: &mut Report) {
     let kind = &subject.kind;
     let compressed = subject.is_compressed();
-    for (at, card, known) in subject.known() {
-        let expected = match known.reserved.home {
+    for (at, card, entry) in subject.reserved_cards() {
+        let expected = match entry.reserved.home {
             Home::Array if subject.is_table() && !compressed => "it in images only",
             Home::Table if is_array(kind) => "it in tables only",
             Home::Ascii if is_array(kind) || *kind == HduKind::BinaryTable => {
@@ -35,7 +35,7 @@ pub(super) fn misplaced_keyword(subject: &Subject<'_>, report: &mut Report) {
             Home::Groups if *kind != HduKind::RandomGroups && !is_unset_groups(card.value()) => {
                 "it in random groups only"
             }
-            _ if *kind == HduKind::Primary && is_groups_size(known, card.value()) => {
+            _ if *kind == HduKind::Primary && is_groups_size(entry, card.value()) => {
                 "it in extensions and random groups only"
             }
             _ => continue,
@@ -49,8 +49,8 @@ fn is_array(kind: &HduKind) -> bool {
 }
 
 /// Whether PCOUNT or GCOUNT declares groups for a plain array; 0 and 1 are the correct values.
-fn is_groups_size(known: &Match, value: Option<&Value>) -> bool {
-    let plain = match known.reserved.pattern {
+fn is_groups_size(entry: &Match, value: Option<&Value>) -> bool {
+    let plain = match entry.reserved.pattern {
         "PCOUNT" => 0,
         "GCOUNT" => 1,
         _ => return false,
@@ -66,11 +66,11 @@ fn is_unset_groups(value: Option<&Value>) -> bool {
 /// Checks that numbers in keywords are within the range given by NAXIS, TFIELDS, PCOUNT and
 /// WCSAXES.
 pub(super) fn index_range(subject: &Subject<'_>, report: &mut Report) {
-    for (at, card, known) in subject.known() {
-        let Some(number) = known.numbers[0].map(u64::from) else { continue };
-        let pattern = known.reserved.pattern;
-        let table = matches!(known.reserved.home, Home::Table | Home::Ascii | Home::Binary);
-        let (most, of) = match known.reserved.home {
+    for (at, card, entry) in subject.reserved_cards() {
+        let Some(number) = entry.numbers[0].map(u64::from) else { continue };
+        let pattern = entry.reserved.pattern;
+        let table = matches!(entry.reserved.home, Home::Table | Home::Ascii | Home::Binary);
+        let (most, of) = match entry.reserved.home {
             _ if pattern.starts_with('Z') => continue,
             _ if pattern == "NAXISn" => (subject.naxis, "NAXIS".to_owned()),
             _ if table && subject.is_table() => (subject.tfields, "TFIELDS".to_owned()),
@@ -78,12 +78,12 @@ pub(super) fn index_range(subject: &Subject<'_>, report: &mut Report) {
                 (subject.pcount, "PCOUNT".to_owned())
             }
             Home::Anywhere => {
-                let keyword = match known.alternative {
+                let keyword = match entry.alternative {
                     0 => "WCSAXES".to_owned(),
                     letter => format!("WCSAXES{}", letter as char),
                 };
-                let stated = subject.header.get(&keyword).and_then(Value::as_i64);
-                (Some(stated.and_then(|n| u64::try_from(n).ok()).unwrap_or(99)), keyword)
+                let axes = subject.header.get(&keyword).and_then(Value::as_i64);
+                (Some(axes.and_then(|n| u64::try_from(n).ok()).unwrap_or(99)), keyword)
             }
             _ => continue,
         };
@@ -96,17 +96,17 @@ pub(super) fn index_range(subject: &Subject<'_>, report: &mut Report) {
 }
 
 pub(super) fn extension_shape(subject: &Subject<'_>, report: &mut Report) {
-    let wanted: &[(&str, i64)] = match subject.kind {
+    let requirements: &[(&str, i64)] = match subject.kind {
         HduKind::BinaryTable => &[("BITPIX", 8), ("NAXIS", 2), ("GCOUNT", 1)],
         HduKind::AsciiTable => &[("BITPIX", 8), ("NAXIS", 2), ("PCOUNT", 0), ("GCOUNT", 1)],
         HduKind::Image => &[("PCOUNT", 0), ("GCOUNT", 1)],
         _ => return,
     };
-    for (keyword, wanted) in wanted {
+    for (keyword, value) in requirements {
         let Some(at) = subject.header.position(keyword) else { continue };
         let found = subject.header.cards()[at].value().and_then(Value::as_i64);
-        if let Some(found) = found.filter(|found| found != wanted) {
-            let expected = format!("{keyword} = {wanted}");
+        if let Some(found) = found.filter(|found| found != value) {
+            let expected = format!("{keyword} = {value}");
             report.push(Rule::ExtensionShape, subject.place(at), expected, found.to_string());
         }
     }

@@ -70,14 +70,14 @@ impl<'a> Subject<'a> {
     }
 
     /// Returns the cards that have a value and a reserved keyword, with their indices.
-    pub(super) fn known(&self) -> impl Iterator<Item = (usize, &'a Card, &Match)> {
+    pub(super) fn reserved_cards(&self) -> impl Iterator<Item = (usize, &'a Card, &Match)> {
         let cards = self.header.cards().iter().enumerate().zip(&self.reserved);
-        cards.filter_map(|((at, card), known)| known.as_ref().map(|known| (at, card, known)))
+        cards.filter_map(|((at, card), entry)| entry.as_ref().map(|entry| (at, card, entry)))
     }
 
     /// Returns the cards that match one pattern of reserved keywords.
     pub(super) fn of(&self, pattern: &str) -> impl Iterator<Item = (usize, &'a Card, &Match)> {
-        self.known().filter(move |(_, _, known)| known.reserved.pattern == pattern)
+        self.reserved_cards().filter(move |(_, _, entry)| entry.reserved.pattern == pattern)
     }
 
     /// Place of a card.

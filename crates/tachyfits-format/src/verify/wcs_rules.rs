@@ -23,7 +23,7 @@ const PROJECTIONS: [&str; 30] = [
 ];
 
 fn of_axes<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (usize, &'a Card, &'a Match)> {
-    subject.known().filter(|(_, _, known)| OF_AXES.contains(&known.reserved.pattern))
+    subject.reserved_cards().filter(|(_, _, entry)| OF_AXES.contains(&entry.reserved.pattern))
 }
 
 /// Returns the WCSAXESa cards that follow another card of their description: index of each, and of the first card of
@@ -31,11 +31,11 @@ fn of_axes<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (usize, &'a Car
 pub(super) fn late_axes(subject: &Subject<'_>) -> Vec<(usize, usize)> {
     let mut firsts: BTreeMap<u8, usize> = BTreeMap::new();
     let mut late = Vec::new();
-    for (at, _, known) in subject.known() {
-        if OF_AXES.contains(&known.reserved.pattern) {
-            firsts.entry(known.alternative).or_insert(at);
-        } else if known.reserved.pattern == "WCSAXESa" {
-            late.extend(firsts.get(&known.alternative).map(|first| (at, *first)));
+    for (at, _, entry) in subject.reserved_cards() {
+        if OF_AXES.contains(&entry.reserved.pattern) {
+            firsts.entry(entry.alternative).or_insert(at);
+        } else if entry.reserved.pattern == "WCSAXESa" {
+            late.extend(firsts.get(&entry.alternative).map(|first| (at, *first)));
         }
     }
     late
@@ -56,7 +56,7 @@ pub(super) fn matrices(subject: &Subject<'_>, report: &mut Report) {
         report.push(Rule::WcsMatrices, subject.place(at), "PCi_j or CDi_j alone", found);
     }
     // CROTAi belongs to the primary description. Beside PVi_m it is legal.
-    let matrix = subject.of("PCi_ja").find(|(_, _, known)| known.alternative == 0);
+    let matrix = subject.of("PCi_ja").find(|(_, _, entry)| entry.alternative == 0);
     if let (Some((at, rotation, _)), Some((_, matrix, _))) = (first("CROTAi"), matrix) {
         let found = format!("{} beside {}", rotation.keyword(), matrix.keyword());
         report.push(Rule::WcsMatrices, subject.place(at), "no CROTAi with PCi_j", found);
@@ -70,15 +70,15 @@ pub(super) fn singular(subject: &Subject<'_>, report: &mut Report) {
     for pattern in ["PCi_ja", "CDi_ja"] {
         let mut elements: BTreeMap<u8, Vec<(usize, usize, f64)>> = BTreeMap::new();
         let mut cards: BTreeMap<u8, usize> = BTreeMap::new();
-        for (at, card, known) in subject.of(pattern) {
-            let [Some(row), Some(column)] = known.numbers else { continue };
+        for (at, card, entry) in subject.of(pattern) {
+            let [Some(row), Some(column)] = entry.numbers else { continue };
             let Some(value) = card.value().and_then(Value::as_f64) else { continue };
-            elements.entry(known.alternative).or_default().push((
+            elements.entry(entry.alternative).or_default().push((
                 row as usize,
                 column as usize,
                 value,
             ));
-            cards.entry(known.alternative).or_insert(at);
+            cards.entry(entry.alternative).or_insert(at);
         }
         for (alternative, elements) in elements {
             let identity = pattern == "PCi_ja";
@@ -97,11 +97,11 @@ fn axes_of(subject: &Subject<'_>, alternative: u8) -> usize {
         0 => "WCSAXES".to_owned(),
         letter => format!("WCSAXES{}", letter as char),
     };
-    let stated = subject.header.get(&keyword).and_then(Value::as_i64);
-    let stated = stated.and_then(|axes| u64::try_from(axes).ok());
+    let wcsaxes = subject.header.get(&keyword).and_then(Value::as_i64);
+    let wcsaxes = wcsaxes.and_then(|axes| u64::try_from(axes).ok());
     // The arrays of a table are in its cells, and NAXIS does not describe them.
     let array = subject.naxis.filter(|_| !subject.is_table());
-    usize::try_from(stated.or(array).unwrap_or(0)).unwrap_or(usize::MAX)
+    usize::try_from(wcsaxes.or(array).unwrap_or(0)).unwrap_or(usize::MAX)
 }
 
 fn is_singular(elements: &[(usize, usize, f64)], axes: usize, identity: bool) -> bool {
@@ -189,7 +189,7 @@ fn is_other_algorithm(code: &str) -> bool {
 
 pub(super) fn types(subject: &Subject<'_>, report: &mut Report) {
     let mut pairs: BTreeMap<u8, Vec<(usize, Celestial<'_>, &str)>> = BTreeMap::new();
-    for (at, card, known) in subject.of("CTYPEia") {
+    for (at, card, entry) in subject.of("CTYPEia") {
         let Some(text) = card.value().and_then(Value::as_text) else { continue };
         let Some((name, code)) = four_three(text) else { continue };
         let projected = PROJECTIONS.contains(&code);
@@ -198,14 +198,14 @@ pub(super) fn types(subject: &Subject<'_>, report: &mut Report) {
             report.push(Rule::WcsType, subject.place(at), expected, quoted(text));
         }
         if let Some(which) = celestial(name).filter(|_| projected) {
-            pairs.entry(known.alternative).or_default().push((at, which, code));
+            pairs.entry(entry.alternative).or_default().push((at, which, code));
         }
     }
     for pair in pairs.values() {
         let right = match pair[..] {
-            [(_, Celestial::Longitude(a), one), (_, Celestial::Latitude(b), other)]
-            | [(_, Celestial::Latitude(a), one), (_, Celestial::Longitude(b), other)] => {
-                a == b && one == other
+            [(_, Celestial::Longitude(a), code), (_, Celestial::Latitude(b), other_code)]
+            | [(_, Celestial::Latitude(a), code), (_, Celestial::Longitude(b), other_code)] => {
+                a == b && code == other_code
             }
             _ => false,
         };
@@ -220,11 +220,11 @@ pub(super) fn types(subject: &Subject<'_>, report: &mut Report) {
 
 pub(super) fn units(subject: &Subject<'_>, report: &mut Report) {
     let mut types: HashMap<_, &Card> = HashMap::new();
-    for (_, card, known) in subject.of("CTYPEia") {
-        types.entry((known.numbers, known.alternative)).or_insert(card);
+    for (_, card, entry) in subject.of("CTYPEia") {
+        types.entry((entry.numbers, entry.alternative)).or_insert(card);
     }
-    for (at, card, known) in subject.of("CUNITia") {
-        let axis = types.get(&(known.numbers, known.alternative));
+    for (at, card, entry) in subject.of("CUNITia") {
+        let axis = types.get(&(entry.numbers, entry.alternative));
         let kind = axis.and_then(|card| card.value()?.as_text()).and_then(four_three);
         let Some((name, code)) = kind else { continue };
         let Some(unit) = card.value().and_then(Value::as_text).map(str::trim) else { continue };
@@ -236,7 +236,7 @@ pub(super) fn units(subject: &Subject<'_>, report: &mut Report) {
 }
 
 pub(super) fn alternates(subject: &Subject<'_>, report: &mut Report) {
-    let described: BTreeSet<u8> = of_axes(subject).map(|(_, _, known)| known.alternative).collect();
+    let described: BTreeSet<u8> = of_axes(subject).map(|(_, _, entry)| entry.alternative).collect();
     if described.is_empty() || described.contains(&0) {
         return;
     }
@@ -265,10 +265,10 @@ mod tests {
 
     #[test]
     fn singular_matrices_are_seen() {
-        let turned = [(1, 1, 0.8), (1, 2, -0.6), (2, 1, 0.6), (2, 2, 0.8)];
-        assert!(!is_singular(&turned, 2, true));
-        assert!(!is_singular(&turned, 3, true));
-        assert!(is_singular(&turned, 3, false));
+        let rotation = [(1, 1, 0.8), (1, 2, -0.6), (2, 1, 0.6), (2, 2, 0.8)];
+        assert!(!is_singular(&rotation, 2, true));
+        assert!(!is_singular(&rotation, 3, true));
+        assert!(is_singular(&rotation, 3, false));
         assert!(is_singular(&[(1, 1, 1e-9), (1, 2, 2e-9), (2, 1, 2.0), (2, 2, 4.0)], 2, false));
         assert!(!is_singular(&[(1, 1, 1e-9), (2, 2, 1e9)], 2, false));
         assert!(!is_singular(&[(40, 40, 0.0)], 2, true));

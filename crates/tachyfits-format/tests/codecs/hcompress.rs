@@ -85,8 +85,8 @@ proptest! {
         let packed: Vec<u8> = packed.take(ints.len() * 4).collect();
         let expected: Vec<i32> =
             packed.as_chunks().0.iter().map(|bytes| i32::from_ne_bytes(*bytes)).collect();
-        let found = decode::<i64>(&Hcompress { scale, smooth }, &stream, &shape).unwrap();
-        prop_assert_eq!(found.into_iter().map(|pixel| pixel as i32).collect::<Vec<_>>(), expected);
+        let pixels = decode::<i64>(&Hcompress { scale, smooth }, &stream, &shape).unwrap();
+        prop_assert_eq!(pixels.into_iter().map(|pixel| pixel as i32).collect::<Vec<_>>(), expected);
     }
 
     #[test]
@@ -94,8 +94,8 @@ proptest! {
         let codec = Hcompress { scale, smooth: false };
         let stream = encode(&codec, &shorts, &shape).unwrap();
         let mut expected = vec![0i32; shorts.len()];
-        let found = HCDecoder::new().read(&stream, 0, &mut expected).unwrap();
-        prop_assert_eq!(found, (shape[1] as usize, shape[0] as usize, scale));
+        let header = HCDecoder::new().read(&stream, 0, &mut expected).unwrap();
+        prop_assert_eq!(header, (shape[1] as usize, shape[0] as usize, scale));
         let ours = decode::<i16>(&codec, &stream, &shape).unwrap();
         let ours: Vec<i32> = ours.into_iter().map(i32::from).collect();
         prop_assert_eq!(ours, expected);

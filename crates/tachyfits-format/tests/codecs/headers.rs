@@ -33,10 +33,10 @@ fn headers_are_restored_as_funpack_does() {
     let [packed, restored] = files();
     assert_eq!((packed.len(), restored.len()), (4, 3));
     for (hdu, expected) in packed[1..].iter().zip(&restored) {
-        let found = hdu.restored_header(Some(&packed[0])).unwrap();
-        assert_eq!(found.is_primary, expected.index == 0);
-        assert_eq!(records(&found.header), records(&expected.header));
-        assert!(found.header.get("DATASUM").is_some() && found.header.get("ZDATASUM").is_none());
+        let result = hdu.restored_header(Some(&packed[0])).unwrap();
+        assert_eq!(result.is_primary, expected.index == 0);
+        assert_eq!(records(&result.header), records(&expected.header));
+        assert!(result.header.get("DATASUM").is_some() && result.header.get("ZDATASUM").is_none());
     }
 }
 
@@ -115,23 +115,23 @@ fn extra_cards_of_an_empty_primary_are_added() {
     let primary = Hdu::of_header(primary, 0).unwrap();
     let bitpix = ("ZBITPIX", Value::from(8));
     let more = [bitpix.clone(), ("ZSIMPLE", true.into()), ("OBJECT", "M 31".into())];
-    let found = tiled(&more).restored_header(Some(&primary)).unwrap();
-    assert!(found.is_primary);
-    let keywords: Vec<&str> = found.header.cards().iter().map(Card::keyword).collect();
+    let result = tiled(&more).restored_header(Some(&primary)).unwrap();
+    assert!(result.is_primary);
+    let keywords: Vec<&str> = result.header.cards().iter().map(Card::keyword).collect();
     assert_eq!(keywords, ["SIMPLE", "BITPIX", "NAXIS", "NAXIS1", "OBJECT", "TELESCOP", "HISTORY"]);
-    assert_eq!(found.header.get_text("OBJECT").unwrap(), Some("M 31"));
+    assert_eq!(result.header.get_text("OBJECT").unwrap(), Some("M 31"));
 
     // Without the primary HDU it is an extension; astropy 7 wrote both keywords.
     let both = [bitpix.clone(), ("ZSIMPLE", true.into()), ("ZTENSION", "IMAGE".into())];
-    let found = tiled(&both).restored_header(None).unwrap();
-    assert!(!found.is_primary);
-    let keywords: Vec<&str> = found.header.cards().iter().map(Card::keyword).collect();
+    let result = tiled(&both).restored_header(None).unwrap();
+    assert!(!result.is_primary);
+    let keywords: Vec<&str> = result.header.cards().iter().map(Card::keyword).collect();
     assert_eq!(keywords, ["XTENSION", "BITPIX", "NAXIS", "NAXIS1", "PCOUNT", "GCOUNT"]);
     assert!(tiled(&both).restored_header(Some(&primary)).unwrap().is_primary);
 
     // ZBLANK of integers becomes BLANK; the name of an image without one vanishes.
     let more = [bitpix, ("ZBLANK", 255.into()), ("EXTNAME", "COMPRESSED_IMAGE".into())];
-    let found = tiled(&more).restored_header(None).unwrap().header;
-    assert_eq!((found.get_i64("BLANK").unwrap(), found.get("EXTNAME")), (Some(255), None));
-    assert_eq!(found.get("ZBLANK"), None);
+    let result = tiled(&more).restored_header(None).unwrap().header;
+    assert_eq!((result.get_i64("BLANK").unwrap(), result.get("EXTNAME")), (Some(255), None));
+    assert_eq!(result.get("ZBLANK"), None);
 }

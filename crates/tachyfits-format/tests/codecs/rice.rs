@@ -80,12 +80,12 @@ proptest! {
     #[test]
     fn any_bytes_are_decoded_as_the_twin_does(stream in prop::collection::vec(any::<u8>(), 0..200), count in 1..200u64) {
         let codec = Rice { block_size: 32, byte_pix: 4 };
-        let found = decode::<i32>(&codec, &stream, &[count]).ok();
+        let result = decode::<i32>(&codec, &stream, &[count]).ok();
         // The slow decoder accepts differences of any length.
         let slow = twin(&stream, 32, 32, count as usize);
         let slow = slow.map(|pixels| pixels.into_iter().map(i32::of).collect::<Vec<_>>());
-        if found.is_some() || slow.is_none() {
-            prop_assert_eq!(found, slow);
+        if result.is_some() || slow.is_none() {
+            prop_assert_eq!(result, slow);
         }
     }
 

@@ -30,9 +30,9 @@ fn restored(table: &CompressedTable, file: &[u8]) -> Vec<u8> {
             let width = column.field.row_bytes() as usize;
             let mut slab = vec![0; width * count as usize];
             if let Field::Variable { .. } = column.field {
-                let found = table.arrays(number, tile, stream, offset, &mut scratch).unwrap();
-                slab.copy_from_slice(&found.fields);
-                for array in &found.arrays {
+                let result = table.arrays(number, tile, stream, offset, &mut scratch).unwrap();
+                slab.copy_from_slice(&result.fields);
+                for array in &result.arrays {
                     put_array(&mut data, start as usize, codec, array, file);
                 }
             } else {
@@ -281,13 +281,13 @@ fn headers_that_do_not_define_the_table_are_errors() {
     let (header, layout) = table_of(&[field], 10, 0, 0);
     let header = NewCompressedTable::of(&layout).header(&header).unwrap();
     let error = |keyword: &str, value: Option<&str>| {
-        let mut changed = header.clone();
+        let mut copy = header.clone();
         match (value, value.and_then(|value| value.parse::<i64>().ok())) {
-            (None, _) => assert_eq!(changed.remove(keyword), 1),
-            (_, Some(number)) => changed.set(keyword, number, "").unwrap(),
-            (Some(text), None) => changed.set(keyword, text, "").unwrap(),
+            (None, _) => assert_eq!(copy.remove(keyword), 1),
+            (_, Some(number)) => copy.set(keyword, number, "").unwrap(),
+            (Some(text), None) => copy.set(keyword, text, "").unwrap(),
         }
-        let error = Hdu::of_header(changed, 1).unwrap().compressed_table().unwrap_err();
+        let error = Hdu::of_header(copy, 1).unwrap().compressed_table().unwrap_err();
         (error.code(), error.problem().place.keyword.clone().unwrap_or_default())
     };
     assert_eq!(error("ZTILELEN", None), (Code::KeywordMissing, "ZTILELEN".into()));
@@ -301,9 +301,9 @@ fn headers_that_do_not_define_the_table_are_errors() {
     assert_eq!(error("ZCTYP1", Some("HCOMPRESS_1")), (Code::CodecUnknown, "ZCTYP1".into()));
     assert_eq!(error("ZCTYP1", Some("RICE_1")), (Code::CodecUnknown, "ZCTYP1".into()));
     assert_eq!(error("ZTABLE", None).0, Code::NotATable);
-    let mut changed = header;
-    changed.remove("ZCTYP1");
-    let table = Hdu::of_header(changed, 1).unwrap().compressed_table().unwrap();
+    let mut copy = header;
+    copy.remove("ZCTYP1");
+    let table = Hdu::of_header(copy, 1).unwrap().compressed_table().unwrap();
     assert_eq!(table.columns[0].unwrap().algorithm, SlabAlgorithm::ShuffledGzip);
 }
 

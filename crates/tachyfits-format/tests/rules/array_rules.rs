@@ -10,13 +10,13 @@ use crate::table_rules::one;
 fn descriptors(layout: &TableLayout, file: &[u8]) -> Result<Vec<Descriptor>, FormatError> {
     let end = layout.data_offset + layout.row_bytes * layout.rows;
     let rows = &file[layout.data_offset as usize..end as usize];
-    let mut found = Vec::new();
-    layout.descriptors(0, 0, rows, layout.row_bytes as usize, &mut found)?;
-    for (row, descriptor) in (0..).zip(&found) {
+    let mut result = Vec::new();
+    layout.descriptors(0, 0, rows, layout.row_bytes as usize, &mut result)?;
+    for (row, descriptor) in (0..).zip(&result) {
         let bytes = &rows[row as usize * layout.row_bytes as usize..];
         assert_eq!(layout.descriptor(0, row, bytes), Ok(*descriptor));
     }
-    Ok(found)
+    Ok(result)
 }
 
 fn pairs(numbers: &[i32]) -> Vec<u8> {

@@ -33,10 +33,10 @@ fn rule_05_bytes_outside_ascii_are_read_and_kept() {
         assert_eq!(header.get_i64("OK"), Ok(Some(1)));
         assert_eq!(walk_strictly(file).error().code(), Code::IllegalByte);
         is_kept(file);
-        let mut changed = header.clone();
-        changed.set("OBJECT", "tea", "").unwrap();
-        let kept = b"OBJECT  = 'tea     '           / na\xefve".as_slice();
-        assert!(changed.to_bytes().windows(kept.len()).any(|bytes| bytes == kept));
+        let mut copy = header.clone();
+        copy.set("OBJECT", "tea", "").unwrap();
+        let record = b"OBJECT  = 'tea     '           / na\xefve".as_slice();
+        assert!(copy.to_bytes().windows(record.len()).any(|bytes| bytes == record));
     });
 }
 

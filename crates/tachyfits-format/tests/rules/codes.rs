@@ -32,31 +32,31 @@ fn warnings() -> Vec<Code> {
         "BZERO   =32768",
         "EXTNAME =                    7",
     ];
-    let mut found = walk(&primary(8, &[], &cards)).warnings;
+    let mut result = walk(&primary(8, &[], &cards)).warnings;
     let mut filled = primary::<&str>(8, &[], &[]);
     filled[2879] = 0;
-    found.extend(walk(&filled).warnings);
-    found.extend(walk(&filled[..400]).warnings);
+    result.extend(walk(&filled).warnings);
+    result.extend(walk(&filled[..400]).warnings);
     let mixed = header(&[
         "SIMPLE  =                    F",
         "NAXIS   =                    0",
         "BITPIX  =                    8",
     ]);
-    found.extend(walk(&mixed).warnings);
+    result.extend(walk(&mixed).warnings);
     let counts = header(&[
         "XTENSION= 'IMAGE   '",
         "BITPIX  =                    8",
         "NAXIS   =                    0",
     ]);
-    found.extend(walk(&[empty_primary::<&str>(&[]), counts].concat()).warnings);
+    result.extend(walk(&[empty_primary::<&str>(&[]), counts].concat()).warnings);
     let image = [primary::<&str>(8, &[4], &[]), data(&[1, 2, 3, 4])].concat();
-    found.extend(walk(&image[..2882]).warnings);
-    found.extend(walk(&image[..2884]).warnings);
-    found.extend(walk(&[image, vec![0; 100]].concat()).warnings);
+    result.extend(walk(&image[..2882]).warnings);
+    result.extend(walk(&image[..2884]).warnings);
+    result.extend(walk(&[image, vec![0; 100]].concat()).warnings);
     let blank = hdu_of(-32, &[1], &["BLANK   =                    1"]).image().unwrap();
-    found.extend(blank.warnings.iter().map(|warning| warning.code()));
-    found.extend(warnings_of_columns());
-    found
+    result.extend(blank.warnings.iter().map(|warning| warning.code()));
+    result.extend(warnings_of_columns());
+    result
 }
 
 fn warnings_of_columns() -> Vec<Code> {

@@ -145,32 +145,32 @@ proptest! {
         // A pixel of the cutout, and the corresponding pixel of the image.
         let (mut before, mut after) = (Vec::new(), Vec::new());
         for (axis, random) in axes.iter().zip(at) {
-            let taken = random % axis.count;
-            let pixel = axis.first as f64 + taken as f64 * axis.step as f64 + 1.0;
+            let offset = random % axis.count;
+            let pixel = axis.first as f64 + offset as f64 * axis.step as f64 + 1.0;
             before.push(pixel);
-            after.push((axis.before + taken) as f64 + 1.0);
+            after.push((axis.before + offset) as f64 + 1.0);
         }
         for (number, axis) in (1..).zip(new_order(&axes)).take(header.get_i64("NAXIS").unwrap().unwrap() as usize) {
             let length = header.get_i64(&format!("NAXIS{number}")).unwrap();
             prop_assert_eq!(length, Some(axes[axis].pixels() as i64));
         }
         let order = new_order(&axes);
-        let kept = axes.iter().filter(|axis| axis.keep).count();
-        let moved: Vec<f64> = order.iter().map(|&axis| after[axis]).collect();
+        let kept_axes = axes.iter().filter(|axis| axis.keep).count();
+        let in_order: Vec<f64> = order.iter().map(|&axis| after[axis]).collect();
         for letter in ["", "B"] {
             let old = world(&hdu.header, letter, &before);
-            let new = world(&header, letter, &moved);
+            let new = world(&header, letter, &in_order);
             // `world` handles all axes even without WCSAXES, so this is checked: WCSAXES declares left-out axes.
             let declared = header.get_i64(&format!("WCSAXES{letter}")).unwrap();
-            prop_assert!(declared.is_some_and(|n| n as usize >= axes.len()) || kept == axes.len());
+            prop_assert!(declared.is_some_and(|n| n as usize >= axes.len()) || kept_axes == axes.len());
             for (axis, &was) in order.iter().enumerate() {
                 prop_assert!(close(old[was], new[axis]), "axis {}: {} {}", was + 1, old[was], new[axis]);
             }
         }
         let old = ancestor(&hdu.header, &before);
-        let new = ancestor(&header, &moved[..kept]);
+        let new = ancestor(&header, &in_order[..kept_axes]);
         let has_ancestor = cards.iter().any(|card| card.starts_with("LT"));
-        for (axis, &was) in order[..kept].iter().enumerate().filter(|_| has_ancestor) {
+        for (axis, &was) in order[..kept_axes].iter().enumerate().filter(|_| has_ancestor) {
             prop_assert!(close(old[was], new[axis]), "ancestor's axis {}", was + 1);
         }
     }
@@ -237,8 +237,8 @@ const PLAIN: [&str; 14] = [
 fn cards_that_stay_true_keep_their_bytes() {
     let hdu = hdu_of(16, &[20, 10], &PLAIN);
     let header = cut(&hdu, &[take(3, 4, 1), take(0, 10, 1)]);
-    let changed = ["NAXIS1", "CRPIX1", "HISTORY"];
-    for card in hdu.header.cards().iter().filter(|card| !changed.contains(&card.keyword())) {
+    let keywords = ["NAXIS1", "CRPIX1", "HISTORY"];
+    for card in hdu.header.cards().iter().filter(|card| !keywords.contains(&card.keyword())) {
         assert!(header.cards().contains(card), "{}", card.keyword());
     }
     assert_eq!(header.cards().len(), hdu.header.cards().len() + 1);
@@ -453,9 +453,9 @@ fn images_of_corrections_are_named_by_the_records_of_their_axis() {
         "CPDIS2A = 'LOOKUP'",
         "AXISCORR=                    2",
     ];
-    let named = [("WCSDVARR", 3), ("WCSDVARR", 1), ("D2IMARR", 1)];
-    let named = named.map(|(name, version)| (name.to_owned(), version));
-    assert_eq!(lookup_tables(&hdu_of(16, &[5, 5], &cards).header), named);
+    let expected = [("WCSDVARR", 3), ("WCSDVARR", 1), ("D2IMARR", 1)];
+    let expected = expected.map(|(name, version)| (name.to_owned(), version));
+    assert_eq!(lookup_tables(&hdu_of(16, &[5, 5], &cards).header), expected);
 }
 
 #[test]

@@ -87,13 +87,16 @@ fn repaired_file(file: &[u8]) -> (Vec<u8>, Vec<&'static str>) {
             Step::Done => break,
             Step::Hdu(hdu) => {
                 let warnings = &walker.warnings()[warned..];
-                let found = verify_header(&hdu.header, Some(&hdu), warnings);
+                let results = verify_header(&hdu.header, Some(&hdu), warnings);
                 warned = walker.warnings().len();
                 let (header, fixes) = fixed_header(&hdu.header, Some(&hdu));
-                let marked: HashSet<&str> =
-                    found.iter().filter(|one| one.fixable).map(|one| one.code).collect();
+                let marked: HashSet<&str> = results
+                    .iter()
+                    .filter(|finding| finding.fixable)
+                    .map(|finding| finding.code)
+                    .collect();
                 let fixed: HashSet<&str> = fixes.iter().map(|fix| fix.code).collect();
-                assert_eq!(marked, fixed, "{found:?}");
+                assert_eq!(marked, fixed, "{results:?}");
                 codes.extend(fixes.iter().map(|fix| fix.code));
                 repaired.extend(header.to_bytes());
                 let end = file.len().min(hdu.end_offset() as usize);

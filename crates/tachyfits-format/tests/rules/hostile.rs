@@ -61,8 +61,8 @@ fn check_cutout(hdu: &Hdu, axes: &[AxisSelection]) {
     let most = hdu.header.block_bytes() + 80 * (letters * 4 * axes.len() as u64 + 100);
     assert!(bytes.len() as u64 <= padded(most));
     let cut = walk(&bytes).hdus.remove(0);
-    let kept: Vec<u64> = axes.iter().filter(|axis| axis.keep).map(|axis| axis.count).collect();
-    assert_eq!(cut.axes, kept);
+    let lengths: Vec<u64> = axes.iter().filter(|axis| axis.keep).map(|axis| axis.count).collect();
+    assert_eq!(cut.axes, lengths);
     let (new, old) = (cut.image().unwrap(), hdu.image().unwrap());
     assert_eq!((new.stored, new.value, new.blank), (old.stored, old.value, old.blank));
     assert_eq!((new.scale, new.zero, new.scaled), (old.scale, old.zero, old.scaled));
@@ -235,8 +235,8 @@ fn files_with_any_byte_changed_are_read_or_refused() {
             }
             let was = file[at];
             // A bit of a digit; a byte outside ASCII.
-            for changed in [was ^ 1, was ^ 0x80] {
-                file[at] = changed;
+            for byte in [was ^ 1, was ^ 0x80] {
+                file[at] = byte;
                 read_everything(&file);
             }
             file[at] = was;

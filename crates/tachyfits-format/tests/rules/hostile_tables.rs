@@ -18,8 +18,8 @@ pub fn check_layout(hdu: &Hdu, layout: &TableLayout) {
         let end = column.offset + column.field.row_bytes();
         assert!(end <= layout.row_bytes, "{column:?}");
         assert!(!column.name.trim().is_empty());
-        let found = layout.column(&column.name).expect("its own name is found");
-        assert!(found <= number || !column.is_named, "{column:?}");
+        let index = layout.column(&column.name).expect("its own name is found");
+        assert!(index <= number || !column.is_named, "{column:?}");
         assert_eq!(layout.column(&column.key), Some(number), "{column:?}");
         if let Field::Fixed { element, repeat, width } = column.field {
             let elements = column.dimensions.iter().product::<u64>();
@@ -37,11 +37,11 @@ fn check_descriptors(layout: &TableLayout, column: usize) {
     let bytes: Vec<u8> = (0..32).map(|byte| if byte % 4 == 3 { byte } else { 0 }).collect();
     for bytes in [&bytes[..], &[0; 32], &[0xff; 32], &[0x7f; 32]] {
         match layout.descriptor(column, 0, bytes) {
-            Ok(found) => {
+            Ok(array) => {
                 let Field::Variable { element, .. } = layout.columns[column].field else {
                     panic!("a descriptor of a column without")
                 };
-                let end = element.total_bytes(found.count).unwrap() + found.offset;
+                let end = element.total_bytes(array.count).unwrap() + array.offset;
                 assert!(end <= layout.heap.bytes);
             }
             Err(error) => assert!(!error.to_string().is_empty()),
@@ -143,8 +143,8 @@ fn table_traps_with_any_byte_changed_are_read_or_refused() {
         // Text records of the table's header.
         for at in (2880..2880 + 80 * 24).filter(|at| at % 80 < 32) {
             let was = file[at];
-            for changed in [was ^ 1, was ^ 0x80, b' '] {
-                file[at] = changed;
+            for byte in [was ^ 1, was ^ 0x80, b' '] {
+                file[at] = byte;
                 ask(&file);
             }
             file[at] = was;

@@ -211,8 +211,8 @@ fn carried_cards_keep_their_comments() {
     );
     assert_eq!(header.get_text("OBJECT"), Ok(Some("M 31")));
     assert_eq!(header.get_text("TFORM1"), Ok(Some("1I")));
-    let named = one(integers(1)).name(Some("NEW".to_owned()));
-    let header = named.header(&carried).unwrap();
+    let table = one(integers(1)).name(Some("NEW".to_owned()));
+    let header = table.header(&carried).unwrap();
     assert_eq!(header.get_text("EXTNAME"), Ok(Some("NEW")));
     assert_eq!(header.cards().iter().filter(|card| card.keyword() == "EXTNAME").count(), 1);
 }

@@ -171,8 +171,8 @@ fn every_keyword_of_an_axis_gets_its_new_number() {
         ("OBJECT", "kept"),
     ];
     for (keyword, text) in expected {
-        let found = value(keyword).unwrap_or_default();
-        assert_eq!(found.trim_matches(['\'', ' ']).trim_end(), text, "{keyword}");
+        let result = value(keyword).unwrap_or_default();
+        assert_eq!(result.trim_matches(['\'', ' ']).trim_end(), text, "{keyword}");
     }
     assert_eq!(header.cards()[header.position("CRPIX2").unwrap()].comment(), "reference");
     let history = header.cards().last().unwrap().comment();

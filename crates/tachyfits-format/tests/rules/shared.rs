@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 /// Returns the folder, if it exists.
 pub fn folder() -> Option<&'static Path> {
     static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let found = FOLDER.get_or_init(|| {
+    let result = FOLDER.get_or_init(|| {
         let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
         let folder = std::env::var_os("TACHYFITS_SHARED").map_or_else(beside, PathBuf::from);
         if folder.join("traps").is_dir() {
@@ -22,7 +22,7 @@ pub fn folder() -> Option<&'static Path> {
         std::io::stderr().write_all(line.as_bytes()).expect("stderr takes a line");
         None
     });
-    found.as_deref()
+    result.as_deref()
 }
 
 /// Reads the bytes of a file.
@@ -43,15 +43,15 @@ pub fn on_both(name: &str, built: &[u8], rule: impl Fn(&[u8])) {
 pub fn fits_files(folder: &Path) -> Vec<PathBuf> {
     let entries =
         std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     for entry in entries {
         let path = entry.expect("an entry of a folder").path();
         match path.extension() {
-            _ if path.is_dir() => found.extend(fits_files(&path)),
-            Some(extension) if extension == "fits" => found.push(path),
+            _ if path.is_dir() => paths.extend(fits_files(&path)),
+            Some(extension) if extension == "fits" => paths.push(path),
             _ => {}
         }
     }
-    found.sort();
-    found
+    paths.sort();
+    paths
 }

@@ -263,13 +263,13 @@ fn rule_29_strings_of_any_length_in_a_cell() {
     let divided = |form: &str| {
         let layout = one(60, &format!("TTYPE='S' TFORM='{form}'"));
         let odd = !layout.warnings.is_empty();
-        let written = NewTable::of(&layout).header(&Header::new()).unwrap();
-        let said = |keyword| written.get_text(keyword).unwrap().map(str::to_owned);
-        assert_eq!(said("TFORM1").as_deref(), Some("60A"));
+        let header = NewTable::of(&layout).header(&Header::new()).unwrap();
+        let text_of = |keyword| header.get_text(keyword).unwrap().map(str::to_owned);
+        assert_eq!(text_of("TFORM1").as_deref(), Some("60A"));
         let substrings = layout.columns[0].substrings;
-        (substrings.map(|each| (each.most, each.delimiter)), odd, said("TSSTR1"))
+        (substrings.map(|each| (each.most, each.delimiter)), odd, text_of("TSSTR1"))
     };
-    let expected = |found, odd, said: Option<&str>| (found, odd, said.map(str::to_owned));
+    let expected = |substrings, odd, text: Option<&str>| (substrings, odd, text.map(str::to_owned));
     assert_eq!(divided("60A:SSTR8/032"), expected(Some((8, 32)), false, Some("SSTR8/032")));
     assert_eq!(divided("60A:SSTR99/9"), expected(Some((99, 9)), true, Some("SSTR99/009")));
     for form in ["60A:SSTR8/000", "60A:SSTR8/256", "60A:SSTR8/", "60A:SSTR/032", "60A:SSTR8/032x"] {
@@ -335,8 +335,8 @@ fn rule_31_unsigned_integers_also_in_the_heap() {
         let field = Field::Variable { element, wide: true, repeat: 1, most: Some(3) };
         assert_eq!((fields(&layout), layout.columns[0].scaled), (vec![(0, field)], false));
         let descriptor = &file[layout.data_offset as usize..];
-        let found = layout.descriptor(0, 0, descriptor).unwrap();
-        assert_eq!(found, Descriptor { count: 3, offset: 0 });
+        let result = layout.descriptor(0, 0, descriptor).unwrap();
+        assert_eq!(result, Descriptor { count: 3, offset: 0 });
     });
     on_both(
         "bt_scaled_byte",

@@ -39,10 +39,10 @@ fn scale_and_zero_are_those_of_fpack() {
     ];
     for (number, scale, zero, keeping_zeros) in expected {
         let range = row(number, scale * 4.0);
-        let found = range.quantisation(quarter, Dither::Subtractive);
-        assert_eq!(found, Some((scale, zero)), "row {number}");
-        let found = range.quantisation(quarter, Dither::SubtractiveKeepingZeros);
-        assert_eq!(found, Some((scale, keeping_zeros)), "row {number}");
+        let result = range.quantisation(quarter, Dither::Subtractive);
+        assert_eq!(result, Some((scale, zero)), "row {number}");
+        let result = range.quantisation(quarter, Dither::SubtractiveKeepingZeros);
+        assert_eq!(result, Some((scale, keeping_zeros)), "row {number}");
     }
     assert_eq!(row(3, 0.0).quantisation(quarter, Dither::Subtractive), None);
     let step = QuantisationLevel::Step(0.25);
@@ -135,7 +135,7 @@ fn header(cards: &[(&str, Value)]) -> Header {
 
 #[test]
 fn directives_are_read() {
-    let found = Directives::of(&header(&[
+    let directives = Directives::of(&header(&[
         ("FZALGOR", "hcompress_1".into()),
         ("FZTILE", "ROW".into()),
         ("FZQVALUE", (-0.5).into()),
@@ -156,7 +156,7 @@ fn directives_are_read() {
         hcompress_scale: Some(2.5),
         table_rows: Some(1000),
     };
-    assert_eq!(found, Ok(expected));
+    assert_eq!(directives, Ok(expected));
     assert_eq!(Directives::of(&Header::new()), Ok(Directives::default()));
     let column = header(&[("FZALG3", "gzip_2".into())]);
     assert_eq!(Directives::column_codec(&column, 3), Ok(Some("GZIP_2".into())));

@@ -14,26 +14,26 @@ use crate::shared::{bytes, folder};
 /// Returns the findings of every header of a file that can be walked over.
 pub fn findings(file: &[u8]) -> Vec<Finding> {
     let mut walker = Walker::new(ReadOptions::default(), file.len() as u64);
-    let mut found = Vec::new();
+    let mut result = Vec::new();
     let mut warned = 0;
     loop {
         match walker.step() {
             Ok(Step::Read { offset, bytes }) => walker.supply(&file[offset as usize..][..bytes]),
             Ok(Step::Hdu(hdu)) => {
-                found.extend(verify_header(&hdu.header, Some(&hdu), &walker.warnings()[warned..]));
+                result.extend(verify_header(&hdu.header, Some(&hdu), &walker.warnings()[warned..]));
                 warned = walker.warnings().len();
             }
             Ok(Step::Done) => break,
             Err(error) => {
-                found.push(Finding::of_problem(error.problem()));
+                result.push(Finding::of_problem(error.problem()));
                 break;
             }
         }
     }
-    found.extend(
+    result.extend(
         walker.warnings()[warned..].iter().map(|warning| Finding::of_problem(warning.problem())),
     );
-    found
+    result
 }
 
 fn codes(file: &[u8]) -> Vec<&'static str> {
@@ -178,9 +178,9 @@ fn a_header_may_end_with_gcount() {
         "NAXIS2  =                    0",
     ];
     let table = shape("XTENSION= 'BINTABLE'", &axes, &["TFIELDS =                    0"]);
-    let found = findings(&table);
-    let found = found.iter().find(|finding| finding.code == Rule::FieldsPlace.as_str());
-    assert!(found.unwrap().to_string().contains("the end of the header there"));
+    let result = findings(&table);
+    let result = result.iter().find(|finding| finding.code == Rule::FieldsPlace.as_str());
+    assert!(result.unwrap().to_string().contains("the end of the header there"));
 }
 
 #[test]
@@ -207,8 +207,8 @@ fn every_rule_of_headers_can_be_provoked() {
     for &rule in Rule::ALL {
         match provoked(rule) {
             Some(file) => {
-                let found = codes(&file);
-                assert!(found.contains(&rule.as_str()), "{rule:?} is not among {found:?}");
+                let result = codes(&file);
+                assert!(result.contains(&rule.as_str()), "{rule:?} is not among {result:?}");
             }
             None => assert!(ENGINE.contains(&rule), "nothing provokes {rule:?}"),
         }
@@ -275,7 +275,7 @@ fn one_finding_does_not_hide_another() {
         "DATE    = 'today'",
         "TDISP1  = 'F8'",
     ]);
-    let found = codes(&file);
+    let result = codes(&file);
     for code in [
         "column-form",
         "column-unnamed",
@@ -284,29 +284,29 @@ fn one_finding_does_not_hide_another() {
         "date-form",
         "display-form",
     ] {
-        assert!(found.contains(&code), "{code} is not among {found:?}");
+        assert!(result.contains(&code), "{code} is not among {result:?}");
     }
-    assert_eq!(found.iter().filter(|code| **code == "column-form").count(), 1);
+    assert_eq!(result.iter().filter(|code| **code == "column-form").count(), 1);
 }
 
 #[test]
 fn findings_of_a_kind_are_counted_when_there_are_many() {
     let cards: Vec<String> = (0..100).map(|n| format!("KEY{n:<5}=")).collect();
     let cards: Vec<&str> = cards.iter().map(String::as_str).collect();
-    let found = findings(&image(&cards));
-    assert_eq!(found.len(), 16);
-    assert_eq!(found.iter().map(|finding| finding.repeats + 1).sum::<u64>(), 100);
+    let result = findings(&image(&cards));
+    assert_eq!(result.len(), 16);
+    assert_eq!(result.iter().map(|finding| finding.repeats + 1).sum::<u64>(), 100);
 }
 
 #[test]
 fn findings_have_a_place_and_a_hint() {
-    let found = findings(&binary(&[LONG, COLUMN, "TDISP1  = 'A4      '"]));
+    let result = findings(&binary(&[LONG, COLUMN, "TDISP1  = 'A4      '"]));
     assert_eq!(
-        format!("{:#}", found[0]),
+        format!("{:#}", result[0]),
         "error: HDU 1 (0-based), keyword TDISP1, card 10 (0-based), byte 3680: expected a format of numbers, \
          found \"A4\" [display-form]\nhint: use Aw, Lw, Iw.m, Bw.m, Ow.m, Zw.m, Fw.d, Ew.dEe, ENw.d, ESw.d, Gw.dEe or Dw.dEe"
     );
-    assert_eq!((found[0].section, found[0].fixable), ("7.2.2, 7.3.4", false));
+    assert_eq!((result[0].section, result[0].fixable), ("7.2.2, 7.3.4", false));
 }
 
 #[test]
@@ -330,9 +330,10 @@ fn the_trap_files_have_the_findings_that_they_were_made_for() {
         ("unknown_ext", &[]),
     ];
     for (name, expected) in expected {
-        let found = findings(&bytes(&folder.join("traps").join(format!("{name}.fits"))));
-        let found: Vec<_> = found.iter().map(|finding| (finding.code, finding.severity)).collect();
-        assert_eq!(found, expected, "{name}");
+        let result = findings(&bytes(&folder.join("traps").join(format!("{name}.fits"))));
+        let result: Vec<_> =
+            result.iter().map(|finding| (finding.code, finding.severity)).collect();
+        assert_eq!(result, expected, "{name}");
     }
 }
 
@@ -376,8 +377,8 @@ fn damaged_headers_give_findings_and_are_repaired_in_one_pass() {
             };
         }
         let Ok((parsed, warnings)) = Header::parse(&damaged, Context::default()) else { continue };
-        let found = verify_header(&parsed, None, &warnings);
-        assert!(found.iter().all(|finding| !finding.advice.is_empty()));
+        let result = verify_header(&parsed, None, &warnings);
+        assert!(result.iter().all(|finding| !finding.advice.is_empty()));
         let (repaired, _) = fixed_header(&parsed, None);
         let text = || String::from_utf8_lossy(&damaged[..880]).into_owned();
         assert_eq!(repaired.cards().len(), parsed.cards().len(), "{}", text());

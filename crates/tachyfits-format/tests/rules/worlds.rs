@@ -78,9 +78,9 @@ fn rotate(header: &Header, letter: &str, matrix: &mut [Vec<f64>]) {
 
 /// Returns the pixel of IRAF's ancestor: p of l = LTM · p + LTV, for a diagonal LTM.
 pub fn ancestor(header: &Header, pixel: &[f64]) -> Vec<f64> {
-    let one = |(axis, pixel): (usize, &f64)| {
+    let convert = |(axis, pixel): (usize, &f64)| {
         let ltv = number(header, &format!("LTV{axis}")).unwrap_or(0.0);
         (pixel - ltv) / number(header, &format!("LTM{axis}_{axis}")).unwrap_or(1.0)
     };
-    (1..).zip(pixel).map(one).collect()
+    (1..).zip(pixel).map(convert).collect()
 }

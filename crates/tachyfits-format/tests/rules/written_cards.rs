@@ -97,9 +97,9 @@ proptest! {
         bytes.extend(format!("{:<80}", "END").into_bytes());
         bytes.resize(bytes.len().next_multiple_of(2880), b' ');
         let header = read(&bytes);
-        let found = header.cards().iter().find(|card| card.keyword() == keyword).unwrap();
-        prop_assert_eq!(found.value().unwrap().to_string(), Value::from(text.as_str()).to_string());
-        prop_assert_eq!(found.comment(), &comment);
+        let copy = header.cards().iter().find(|card| card.keyword() == keyword).unwrap();
+        prop_assert_eq!(copy.value().unwrap().to_string(), Value::from(text.as_str()).to_string());
+        prop_assert_eq!(copy.comment(), &comment);
         prop_assert!(!card.cuts(&comment));
     }
 
@@ -123,8 +123,8 @@ proptest! {
         // Words longer than a record are split, and readers insert a blank there.
         let letters = |text: &str| text.replace(' ', "");
         prop_assert!(letters(&comment).starts_with(&letters(back.comment())), "{:?}", back.comment());
-        let one = value.to_string().len() + comment.trim().len() + 1;
-        prop_assert!(one > room(&keyword) || back.comment() == comment.trim(), "{:?}", back.comment());
+        let length = value.to_string().len() + comment.trim().len() + 1;
+        prop_assert!(length > room(&keyword) || back.comment() == comment.trim(), "{:?}", back.comment());
         prop_assert_eq!(back, &card);
     }
 
@@ -164,8 +164,8 @@ proptest! {
         let cards = Card::commentary("HISTORY", &text).unwrap();
         let back = read(&Header::from_cards(cards).to_bytes());
         let lines: Vec<String> = back.cards().iter().map(|c| format!("{:<72}", c.comment())).collect();
-        let joined = lines.concat();
-        prop_assert_eq!(joined.trim_end(), text.trim_end());
+        let content = lines.concat();
+        prop_assert_eq!(content.trim_end(), text.trim_end());
     }
 }
 

@@ -61,15 +61,15 @@ proptest! {
     ) {
         let mut field = vec![0; width];
         if value.is_finite() && write_real(value, TextForm::Exponent, decimals as u32, &mut field).is_ok() {
-            let read = parse::real(&field, decimals as u32);
-            if let Some(read) = read {
-                prop_assert_eq!(bits(Ok(read)), bits(slow::real(&field, decimals as u32)));
+            let result = parse::real(&field, decimals as u32);
+            if let Some(result) = result {
+                prop_assert_eq!(bits(Ok(result)), bits(slow::real(&field, decimals as u32)));
             }
             if let Some(byte) = field.get_mut(damage) {
                 *byte = by;
             }
-            if let Some(read) = parse::real(&field, decimals as u32) {
-                prop_assert_eq!(bits(Ok(read)), bits(slow::real(&field, decimals as u32)), "{:?}", field);
+            if let Some(result) = parse::real(&field, decimals as u32) {
+                prop_assert_eq!(bits(Ok(result)), bits(slow::real(&field, decimals as u32)), "{:?}", field);
             }
         }
     }
@@ -79,13 +79,13 @@ proptest! {
         for text in [format!("{value:width$.precision$E}"), format!("{value:.precision$}"), format!("{value:?}")] {
             let expected: f64 = text.trim().parse().unwrap();
             // Without a point, decimals are implied; this test omits them.
-            let read = parse_real(text.as_bytes(), 0);
+            let result = parse_real(text.as_bytes(), 0);
             let lost = expected.is_infinite() && value.is_finite();
             if lost {
-                prop_assert_eq!(read, Err(TextError::OutOfRange));
+                prop_assert_eq!(result, Err(TextError::OutOfRange));
             } else {
-                let (read, expected) = (read.unwrap(), expected);
-                prop_assert!(read.to_bits() == expected.to_bits() || read.is_nan() && expected.is_nan(), "{}", text);
+                let (result, expected) = (result.unwrap(), expected);
+                prop_assert!(result.to_bits() == expected.to_bits() || result.is_nan() && expected.is_nan(), "{}", text);
             }
         }
     }
@@ -131,8 +131,8 @@ proptest! {
             prop_assert_eq!(text, format!("{value:.decimals$}{point}"));
             return Ok(());
         }
-        let written = text.replace('D', "E");
-        let (digits, power) = written.split_once('E').unwrap();
+        let notation = text.replace('D', "E");
+        let (digits, power) = notation.split_once('E').unwrap();
         let std = format!("{value:.decimals$E}");
         let (std_digits, std_power) = std.split_once('E').unwrap();
         prop_assert_eq!(digits, format!("{std_digits}{point}"));

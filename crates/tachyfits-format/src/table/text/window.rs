@@ -24,12 +24,12 @@ impl<'a> Window<'a> {
         if let Some(word) = field.get(at..).and_then(<[u8]>::first_chunk) {
             return u64::from_le_bytes(*word);
         }
-        let left = field.len() - at;
-        if left == 0 {
+        let rest = field.len() - at;
+        if rest == 0 {
             return 0;
         }
         match field.last_chunk() {
-            Some(last) => u64::from_le_bytes(*last) >> (64 - 8 * left),
+            Some(last) => u64::from_le_bytes(*last) >> (64 - 8 * rest),
             None => short(field) >> (8 * at),
         }
     }
@@ -37,9 +37,9 @@ impl<'a> Window<'a> {
     #[inline(always)]
     pub(super) fn skip_blanks(&mut self) {
         while self.at < self.field.len() {
-            let others = self.word() ^ BLANKS;
-            self.at += (others.trailing_zeros() / 8) as usize;
-            if others != 0 {
+            let non_blanks = self.word() ^ BLANKS;
+            self.at += (non_blanks.trailing_zeros() / 8) as usize;
+            if non_blanks != 0 {
                 return;
             }
         }
@@ -77,9 +77,9 @@ impl<'a> Window<'a> {
         loop {
             let digits = self.word() ^ ZEROS;
             // Sets the high bit of each byte that is not a digit; bits after the first of them may be wrong.
-            let others =
+            let non_digits =
                 (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
-            let count = (others.trailing_zeros() / 8) as usize;
+            let count = (non_digits.trailing_zeros() / 8) as usize;
             if count == 0 {
                 return self.at - start;
             }
@@ -98,8 +98,8 @@ impl<'a> Window<'a> {
 pub(super) fn last_digits(field: &[u8], count: usize) -> Option<u64> {
     let digits = u64::from_le_bytes(*field.last_chunk()?) ^ ZEROS;
     let digits = digits & (u64::MAX << (8 * (8 - count)));
-    let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
-    (others == 0).then(|| value(digits))
+    let non_digits = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
+    (non_digits == 0).then(|| value(digits))
 }
 
 const POWERS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];

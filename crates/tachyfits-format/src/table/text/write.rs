@@ -156,8 +156,8 @@ fn usual(
     field: &mut [u8],
 ) -> bool {
     let width = field.len();
-    let needed = if decimals <= 8 { 12 } else { 20 };
-    if !(1..=15).contains(&decimals) || !(needed..=32).contains(&width) || width < decimals + 7 {
+    let minimum = if decimals <= 8 { 12 } else { 20 };
+    if !(1..=15).contains(&decimals) || !(minimum..=32).contains(&width) || width < decimals + 7 {
         return false;
     }
     let size = power.unsigned_abs();
@@ -301,28 +301,28 @@ const fn eight(number: u64) -> [u8; 8] {
 pub(super) struct End<'a> {
     field: &'a mut [u8],
     /// Characters not yet written.
-    left: usize,
+    free: usize,
     full: bool,
 }
 
 impl<'a> End<'a> {
     #[inline(always)]
     pub(super) fn new(field: &'a mut [u8]) -> Self {
-        End { left: field.len(), field, full: false }
+        End { free: field.len(), field, full: false }
     }
 
     /// Number of characters not yet written.
     #[inline(always)]
     pub(super) fn room(&self) -> usize {
-        self.left
+        self.free
     }
 
     #[inline(always)]
     pub(super) fn put(&mut self, text: &[u8]) {
-        match self.left.checked_sub(text.len()) {
+        match self.free.checked_sub(text.len()) {
             Some(start) => {
-                self.field[start..self.left].copy_from_slice(text);
-                self.left = start;
+                self.field[start..self.free].copy_from_slice(text);
+                self.free = start;
             }
             None => self.full = true,
         }
@@ -339,7 +339,7 @@ impl<'a> End<'a> {
         if self.full {
             return self.refuse(TextError::TooWide);
         }
-        self.field[..self.left].fill(b' ');
+        self.field[..self.free].fill(b' ');
         Ok(())
     }
 
