@@ -67,11 +67,11 @@ impl RecordFile {
         let (Some(guess), Some(size)) = (self.guess(first)?, layout.is_plain()) else {
             return Ok(None);
         };
-        let wanted = u128::from(count) * u128::from(guess.bytes);
+        let out_bytes = u128::from(count) * u128::from(guess.bytes);
         if layout.check().is_err()
             || guess.bytes != layout.record_bytes
             || count > guess.room
-            || wanted != out.len() as u128
+            || out_bytes != out.len() as u128
         {
             return Ok(None);
         }
@@ -94,9 +94,9 @@ impl RecordFile {
         }
         let walker = walk.get_or_insert_with(|| self.walker(markers));
         let Some(at) = walker.before_record() else { return Ok(None) };
-        let known = walker.so_far();
-        let last = known.runs().last().filter(|run| run.pieces.is_empty());
-        let (offset, bytes) = if first == known.len() {
+        let index = walker.so_far();
+        let last = index.runs().last().filter(|run| run.pieces.is_empty());
+        let (offset, bytes) = if first == index.len() {
             if self.bytes() - at < 2 * width {
                 return Ok(None);
             }
@@ -104,7 +104,7 @@ impl RecordFile {
             let marker = &mut marker[..markers.bytes()];
             self.storage().read_exact_at(at, marker)?;
             (at, u64::try_from(markers.read(marker)).unwrap_or(0))
-        } else if let Some(run) = last.filter(|run| (run.first..known.len()).contains(&first)) {
+        } else if let Some(run) = last.filter(|run| (run.first..index.len()).contains(&first)) {
             (run.offset - width + (first - run.first) * run.stride, run.bytes)
         } else {
             return Ok(None);
@@ -120,13 +120,14 @@ impl RecordFile {
         let mut walk = self.walked();
         // Another thread may have moved the walk meanwhile, or finished it.
         let Some(walker) = walk.as_mut() else { return true };
-        let known = walker.so_far().len();
-        let within = (first..first + count).contains(&known);
-        let place = guess.offset.wrapping_add(known.wrapping_sub(first).wrapping_mul(guess.stride));
+        let records = walker.so_far().len();
+        let within = (first..first + count).contains(&records);
+        let place =
+            guess.offset.wrapping_add(records.wrapping_sub(first).wrapping_mul(guess.stride));
         if !within || walker.before_record() != Some(place) {
             return true;
         }
-        walker.pass(guess.bytes, first + count - known)
+        walker.pass(guess.bytes, first + count - records)
     }
 }
 
@@ -234,7 +235,7 @@ impl AheadView<'_> {
             match out.get_mut(begin..end + 2 * width) {
                 Some(more) => {
                     read_numbers(self.storage, from, more, bytes, self.swap, self.tier)?;
-                    right = more[bytes..].chunks_exact(width).all(|found| found == marker);
+                    right = more[bytes..].chunks_exact(width).all(|mark| mark == marker);
                 }
                 None => {
                     let out = &mut out[begin..end];

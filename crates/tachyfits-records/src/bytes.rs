@@ -13,7 +13,7 @@ pub(crate) struct Bytes {
     here: Piece,
     there: Piece,
     /// Requested bytes, and whether they are for the look at another position.
-    wanted: Option<(Need, bool)>,
+    request: Option<(Need, bool)>,
     /// The latest leading marker: it may no longer be in memory when the trailing marker is.
     leading: Cell<Option<(u64, RecordMarkers, i64)>>,
     /// A subrecord that is invalid with signed markers, and its fault: it may be valid with unsigned markers.
@@ -75,7 +75,7 @@ impl Bytes {
             file_bytes,
             here: Piece::default(),
             there: Piece::default(),
-            wanted: None,
+            request: None,
             leading: Cell::new(None),
             not_signed: RefCell::new(None),
         }
@@ -86,13 +86,13 @@ impl Bytes {
         let rest = self.file_bytes.saturating_sub(need.offset);
         let need =
             Need { bytes: need.bytes.min(usize::try_from(rest).unwrap_or(usize::MAX)), ..need };
-        self.wanted = Some((need, elsewhere));
+        self.request = Some((need, elsewhere));
         need
     }
 
     /// Accepts the requested bytes. Fewer bytes mean that the file ends there.
     pub(crate) fn supply(&mut self, bytes: &[u8]) {
-        let Some((need, elsewhere)) = self.wanted.take() else { return };
+        let Some((need, elsewhere)) = self.request.take() else { return };
         let bytes = &bytes[..bytes.len().min(need.bytes)];
         if bytes.len() < need.bytes {
             self.file_bytes = need.offset + bytes.len() as u64;
@@ -154,12 +154,12 @@ impl Bytes {
             return self.signed(markers, offset, continued, leading);
         };
         // Bytes at one end may no longer be in memory when those at the other end are.
-        let known = self.not_signed.take().filter(|(at, of, _)| (*at, *of) == (offset, markers));
-        let fault = match known {
+        let cache = self.not_signed.take().filter(|(at, of, _)| (*at, *of) == (offset, markers));
+        let fault = match cache {
             Some((_, _, fault)) => fault,
             None => match self.signed(markers, offset, continued, leading) {
                 Err(Stop::Fault(fault)) => fault,
-                found => return found,
+                result => return result,
             },
         };
         let payload = offset + width..offset + width + unsigned;

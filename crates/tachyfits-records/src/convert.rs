@@ -129,7 +129,7 @@ struct ConvertBuffers {
     native: Vec<u8>,
     double: Vec<f64>,
     single: Vec<f32>,
-    turned: Vec<u8>,
+    halves: Vec<u8>,
     block: Vec<u8>,
 }
 
@@ -145,7 +145,7 @@ struct Move<'a> {
 
 impl Converter<'_> {
     fn run(&self) -> Result<(), Error> {
-        let mut planned = Stretches::default();
+        let mut stretches = Stretches::default();
         let (mut position, mut at, mut done) = (0, 0, 0);
         for run in self.file.index()?.runs() {
             let mut within = 0;
@@ -158,7 +158,7 @@ impl Converter<'_> {
                 let stretch =
                     |count| Stretch { record, count, bytes, new_bytes, stored, form, position, at };
                 if bytes.max(stored) > LONG_RECORD {
-                    self.convert_planned(&mut planned, &mut done)?;
+                    self.convert_planned(&mut stretches, &mut done)?;
                     self.convert_long(&stretch(1))?;
                     done += bytes;
                     (within, position, at) = (within + 1, position + bytes, at + stored);
@@ -166,15 +166,15 @@ impl Converter<'_> {
                 }
                 let room = BLOCK_BYTES / bytes.max(stored).max(1);
                 let count = together.min(room.max(1));
-                planned.push(stretch(count));
+                stretches.push(stretch(count));
                 (within, position, at) =
                     (within + count, position + count * bytes, at + count * stored);
-                if planned.are_many() {
-                    self.convert_planned(&mut planned, &mut done)?;
+                if stretches.are_many() {
+                    self.convert_planned(&mut stretches, &mut done)?;
                 }
             }
         }
-        self.convert_planned(&mut planned, &mut done)
+        self.convert_planned(&mut stretches, &mut done)
     }
 
     /// Bytes of a converted record.
@@ -186,8 +186,8 @@ impl Converter<'_> {
             }
         };
         match self.conversion.new.access {
-            RecordAccess::Direct(wanted) if wanted != new_bytes => {
-                let expected = format!("records of direct access of {wanted} bytes");
+            RecordAccess::Direct(record_bytes) if record_bytes != new_bytes => {
+                let expected = format!("records of direct access of {record_bytes} bytes");
                 let found = format!("record {record} (from 0), which becomes one of {new_bytes}");
                 Err(self.file.refused(Code::Length, expected, found))
             }
@@ -233,23 +233,23 @@ impl Converter<'_> {
         self.conversion.new.order != self.file.order() && item.number_bytes() > 1
     }
 
-    fn convert_planned(&self, planned: &mut Stretches, done: &mut u64) -> Result<(), Error> {
-        let planned = planned.take();
-        let begun = *done;
+    fn convert_planned(&self, stretches: &mut Stretches, done: &mut u64) -> Result<(), Error> {
+        let stretches = stretches.take();
+        let start = *done;
         let total = self.payload.bytes();
         let tell = |now: u64, _: u64| {
             if let Some(progress) = self.options.progress {
-                progress((begun + now).min(total), total);
+                progress((start + now).min(total), total);
             }
         };
         let options = self.options.progress(Some(&tell));
-        let in_all = planned.iter().flatten().map(|stretch| stretch.count * stretch.bytes).sum();
+        let in_all = stretches.iter().flatten().map(|stretch| stretch.count * stretch.bytes).sum();
         parallel(
             &options,
-            planned.len() as u64,
+            stretches.len() as u64,
             in_all,
             ConvertBuffers::default,
-            |buffers, task| self.convert_block(&planned[task as usize], buffers),
+            |buffers, task| self.convert_block(&stretches[task as usize], buffers),
         )?;
         *done += in_all;
         Ok(())
@@ -261,7 +261,7 @@ impl Converter<'_> {
         stretches: &[Stretch],
         buffers: &mut ConvertBuffers,
     ) -> Result<u64, Error> {
-        let mut read = 0;
+        let mut total = 0;
         let mut block = std::mem::take(&mut buffers.block);
         let Some(first) = stretches.first() else { return Ok(0) };
         let end = stretches.last().map_or(0, |last| last.at + last.count * last.stored);
@@ -277,14 +277,14 @@ impl Converter<'_> {
             let mut payload = std::mem::take(&mut buffers.payload);
             memory::resize(&mut payload, bytes as usize, 0, CONVERTED)?;
             self.payload.read(stretch.position, &mut payload, 1, self.target.tier)?;
-            let converted = self.convert_stretch(stretch, &payload, out, buffers);
+            let result = self.convert_stretch(stretch, &payload, out, buffers);
             buffers.payload = payload;
-            converted?;
-            read += bytes;
+            result?;
+            total += bytes;
         }
         self.target.sink.write_all_at(first.at, &block)?;
         buffers.block = block;
-        Ok(read)
+        Ok(total)
     }
 
     /// Converts the records of a stretch, item by item, to their places in the file.
@@ -360,7 +360,7 @@ impl Converter<'_> {
         wide.run(&take, (payload, from), (&mut buffers.native, 0), tier);
         self.narrow(narrowing, *record, buffers)?;
         let narrow = NumberRun { size: size / 2, ..wide };
-        narrow.run(&put, (&buffers.turned, 0), (out, to), tier);
+        narrow.run(&put, (&buffers.halves, 0), (out, to), tier);
         Ok(())
     }
 
@@ -371,32 +371,32 @@ impl Converter<'_> {
         record: u64,
         buffers: &mut ConvertBuffers,
     ) -> Result<(), Error> {
-        let ConvertBuffers { native, double, single, turned, .. } = buffers;
+        let ConvertBuffers { native, double, single, halves, .. } = buffers;
         let (order, tier) = (self.file.order(), self.target.tier);
         if order != FileOrder::NATIVE {
             swap_in_place(native, narrowing.bytes() as usize, tier);
         }
-        turned.clear();
+        halves.clear();
         let lost = match narrowing {
             Narrowing::Single => {
                 memory::resize(single, native.len() / 8, 0.0, CONVERTED)?;
                 let encoding =
                     Encoding { order: ByteOrder::Native, ..Encoding::plain(PixelType::F64) };
                 decode_f32(native, &encoding, tier, single);
-                memory::extend(turned, bytemuck::cast_slice(single), CONVERTED)?;
+                memory::extend(halves, bytemuck::cast_slice(single), CONVERTED)?;
                 let mut pairs = single.iter().zip(native.as_chunks().0);
                 let wide = |bytes: &[u8; 8]| f64::from_ne_bytes(*bytes);
-                let found = pairs.find(|&(x, bytes)| x.is_infinite() && wide(bytes).is_finite());
-                found.map(|(_, bytes)| format!("{:e}", wide(bytes)))
+                let overflow = pairs.find(|&(x, bytes)| x.is_infinite() && wide(bytes).is_finite());
+                overflow.map(|(_, bytes)| format!("{:e}", wide(bytes)))
             }
             Narrowing::Double => {
                 memory::resize(double, native.len() / 16, 0.0, CONVERTED)?;
                 decode_quads(native, ByteOrder::Native, double);
-                memory::extend(turned, bytemuck::cast_slice(double), CONVERTED)?;
+                memory::extend(halves, bytemuck::cast_slice(double), CONVERTED)?;
                 let mut pairs = double.iter().zip(native.as_chunks().0);
-                let found =
+                let overflow =
                     pairs.find(|&(x, bytes)| x.is_infinite() && quad_power(bytes).is_finite());
-                found.map(|(_, bytes)| {
+                overflow.map(|(_, bytes)| {
                     let power = quad_power(bytes);
                     format!("one of about {:.1}e{}", 10f64.powf(power.fract()), power.trunc())
                 })
@@ -408,7 +408,7 @@ impl Converter<'_> {
             return Err(self.file.refused(Code::Precision, expected, found));
         }
         if self.conversion.new.order != FileOrder::NATIVE {
-            swap_in_place(turned, narrowing.bytes() as usize / 2, tier);
+            swap_in_place(halves, narrowing.bytes() as usize / 2, tier);
         }
         Ok(())
     }
@@ -484,7 +484,7 @@ impl Converter<'_> {
                 target.write_payload(to, &buffers.block)?;
             } else if let Some(narrowing) = narrows {
                 self.narrow(narrowing, record, buffers)?;
-                target.write_payload(to, &buffers.turned)?;
+                target.write_payload(to, &buffers.halves)?;
             } else {
                 if self.swaps(item) {
                     let size = item.number_bytes() as usize;
@@ -509,9 +509,9 @@ impl Converter<'_> {
         memory::resize(&mut out, (groups.count * groups.to) as usize, 0, CONVERTED)?;
         let (steps, payload_of, out_of) = (vec![groups], &payload[..], &mut out[..]);
         let mut move_ = Move { record, steps, payload: payload_of, out: out_of, buffers };
-        let converted = self.convert_items(parts, (0, 0), &mut move_);
+        let result = self.convert_items(parts, (0, 0), &mut move_);
         (buffers.payload, buffers.block) = (payload, out);
-        converted
+        result
     }
 }
 

@@ -153,11 +153,12 @@ impl MarkerDetector {
             return Ok(Detection { markers, reason, evidence: Vec::new() });
         }
         let evidence: Vec<_> = self.trials.iter().map(|t| t.evidence(file_bytes)).collect();
-        let holds: Vec<_> = evidence.iter().filter(|found| found.against.is_none()).collect();
+        let holds: Vec<_> =
+            evidence.iter().filter(|candidate| candidate.against.is_none()).collect();
         let detection =
             |markers, reason| Ok(Detection { markers, reason, evidence: evidence.clone() });
-        if let [found] = holds.as_slice() {
-            let (markers, records) = (found.markers, found.records);
+        if let [candidate] = holds.as_slice() {
+            let (markers, records) = (candidate.markers, candidate.records);
             let rest = match evidence.len() {
                 1 => "no other was allowed",
                 _ => "every other width and order fails",
@@ -173,10 +174,10 @@ impl MarkerDetector {
             ));
         }
         // In case of damage further on, the whole records before it decide, if they are more than chance would produce.
-        let best = evidence.iter().max_by_key(|found| (found.bytes > 0, found.records));
+        let best = evidence.iter().max_by_key(|candidate| (candidate.bytes > 0, candidate.records));
         let next = |best: &MarkerEvidence| {
-            let others = evidence.iter().filter(|found| found.markers != best.markers);
-            others.map(|found| found.records).max().unwrap_or(0)
+            let others = evidence.iter().filter(|candidate| candidate.markers != best.markers);
+            others.map(|candidate| candidate.records).max().unwrap_or(0)
         };
         match best {
             Some(best) if best.bytes > 0 && best.records > next(best) => {

@@ -109,7 +109,7 @@ impl RecordFile {
     /// Opens a file from its bytes.
     ///
     /// # Errors
-    /// As [`RecordFile::open`].
+    /// Returns the errors of [`RecordFile::open`].
     pub fn from_bytes(
         name: &str,
         bytes: impl AsRef<[u8]> + Send + Sync + 'static,
@@ -129,12 +129,12 @@ impl RecordFile {
                     let found = format!("{width} bytes");
                     return Err(Error::refused(Code::Type, "markers of 4 or 8 bytes", found));
                 }
-                let given = options.marker_bytes.zip(options.order);
-                markers = given.and_then(|(width, order)| RecordMarkers::new(width, order));
+                let pair = options.marker_bytes.zip(options.order);
+                markers = pair.and_then(|(width, order)| RecordMarkers::new(width, order));
                 if markers.is_none() {
-                    let found = detect(&*storage, options)?;
-                    markers = Some(found.markers);
-                    detection = Some(found);
+                    let result = detect(&*storage, options)?;
+                    markers = Some(result.markers);
+                    detection = Some(result);
                 }
             }
             RecordAccess::Direct(0) => {
@@ -204,7 +204,7 @@ impl RecordFile {
         if let Some(index) = self.index.get() {
             return Ok(index);
         }
-        let found = match (self.access, self.markers) {
+        let index = match (self.access, self.markers) {
             (RecordAccess::Sequential, Some(markers)) => {
                 let walker = walk.take().unwrap_or_else(|| self.walker(markers));
                 self.to_the_end(walker)?
@@ -214,7 +214,7 @@ impl RecordFile {
             }
             _ => RecordIndex::stream(self.bytes()),
         };
-        Ok(self.index.get_or_init(|| found))
+        Ok(self.index.get_or_init(|| index))
     }
 
     fn to_the_end(&self, mut walker: RecordWalker) -> Result<RecordIndex, Error> {
@@ -268,7 +268,7 @@ impl RecordFile {
     /// Whether there is no record.
     ///
     /// # Errors
-    /// As [`RecordFile::len`].
+    /// Returns the errors of [`RecordFile::len`].
     pub fn is_empty(&self) -> Result<bool, Error> {
         Ok(self.len()? == 0)
     }

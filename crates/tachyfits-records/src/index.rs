@@ -139,8 +139,8 @@ impl RecordIndex {
     /// Returns the byte ranges of a record; empty if there is no such record.
     #[must_use]
     pub fn payload(&self, record: u64) -> Vec<Range<u64>> {
-        let found = self.find(record);
-        found.map_or(Vec::new(), |(place, within)| self.runs[place].payload(within).collect())
+        let hit = self.find(record);
+        hit.map_or(Vec::new(), |(place, within)| self.runs[place].payload(within).collect())
     }
 
     /// Returns the index of every `step`th record from `first`, at most `count` records. Damage and the end of the
@@ -158,24 +158,24 @@ impl RecordIndex {
     /// Returns an error if there is too little memory.
     pub fn every(&self, first: u64, step: u64, count: u64) -> Result<RecordIndex, NoMemory> {
         let step = step.max(1);
-        let mut chosen = RecordIndex::default();
+        let mut selection = RecordIndex::default();
         let mut next = first;
-        let Some((place, _)) = self.find(first) else { return Ok(chosen) };
+        let Some((place, _)) = self.find(first) else { return Ok(selection) };
         for run in &self.runs[place..] {
             // Fewer if records of this run are skipped, or `count` is reached.
-            let behind = (run.first + run.count).saturating_sub(next).div_ceil(step);
-            let taken = behind.min(count - chosen.records);
-            if taken > 0 {
+            let available = (run.first + run.count).saturating_sub(next).div_ceil(step);
+            let length = available.min(count - selection.records);
+            if length > 0 {
                 let begin = run.offset + (next - run.first) * run.stride;
-                let stride = if taken > 1 { run.stride * step } else { run.bytes };
-                chosen.push_apart(run, begin, stride, taken)?;
-                next = next.saturating_add(taken.saturating_mul(step));
+                let stride = if length > 1 { run.stride * step } else { run.bytes };
+                selection.push_apart(run, begin, stride, length)?;
+                next = next.saturating_add(length.saturating_mul(step));
             }
-            if chosen.records == count {
+            if selection.records == count {
                 break;
             }
         }
-        Ok(chosen)
+        Ok(selection)
     }
 
     /// Adds records of a run, the first at `offset`: as part of the preceding run, if they continue it at the same

@@ -380,15 +380,15 @@ mod tests {
     fn numbers_of_derived_types_are_taken_apart_one_by_one() {
         let mut group = FieldGroup::of(repeated(0, 4, 8));
         group.take(repeated(4, 0, 8));
-        let mut found = Vec::new();
-        let stopped = group.each(true, |one| {
-            found.push((one.in_record(), one.in_item()));
-            match found.len() {
+        let mut calls = Vec::new();
+        let stopped = group.each(true, |part| {
+            calls.push((part.in_record(), part.in_item()));
+            match calls.len() {
                 3 => Err(Error::refused(Code::Records, "three", "no more")),
                 _ => Ok(()),
             }
         });
         assert!(stopped.is_err());
-        assert_eq!(found, [(0..4, 4..8), (4..8, 0..4), (8..12, 12..16)]);
+        assert_eq!(calls, [(0..4, 4..8), (4..8, 0..4), (8..12, 12..16)]);
     }
 }

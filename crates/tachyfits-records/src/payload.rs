@@ -51,8 +51,8 @@ impl<'a> Payload<'a> {
         index: &'a RecordIndex,
         records: Range<u64>,
     ) -> Result<Payload<'a>, NoMemory> {
-        let found = index.find(records.start).zip(index.find(records.end.wrapping_sub(1)));
-        let Some(((first, skipped), (last, _))) = found.filter(|_| !records.is_empty()) else {
+        let ends = index.find(records.start).zip(index.find(records.end.wrapping_sub(1)));
+        let Some(((first, skipped), (last, _))) = ends.filter(|_| !records.is_empty()) else {
             return Ok(Payload { storage, runs: &[], starts: vec![0], skipped: 0 });
         };
         let runs = &index.runs()[first..=last];
@@ -219,9 +219,9 @@ impl<'a> Payload<'a> {
     pub(crate) fn together(&self, position: u64, most: u64) -> Option<Together<'a>> {
         let (run, within) = self.find(position)?;
         let at = self.starts.partition_point(|&start| start <= position);
-        let left = (self.starts[at] - position) / run.bytes.max(1);
+        let rest = (self.starts[at] - position) / run.bytes.max(1);
         let block = (BLOCK_BYTES / run.stride.max(1)).max(1);
-        let count = left.min(most).min(block);
+        let count = rest.min(most).min(block);
         (count > 0).then_some(Together { run, first: within / run.bytes.max(1), count })
     }
 
@@ -330,12 +330,12 @@ pub(crate) fn read_numbers(
             };
             storage.read_exact_at(offset, room)?;
             offset += out.len() as u64;
-            let (turned, rest) = out.split_at_mut(numbers.min(out.len()));
-            let (from, behind) = block.bytes().split_at(turned.len());
-            let all = Fields { offset: 0, stride: turned.len(), elements: turned.len() / size };
-            Transfer { size, swap: size > 1, count: 1, from: all, to: all }.run(from, turned, tier);
-            rest.copy_from_slice(behind);
-            numbers -= turned.len();
+            let (head, rest) = out.split_at_mut(numbers.min(out.len()));
+            let (from, tail) = block.bytes().split_at(head.len());
+            let all = Fields { offset: 0, stride: head.len(), elements: head.len() / size };
+            Transfer { size, swap: size > 1, count: 1, from: all, to: all }.run(from, head, tier);
+            rest.copy_from_slice(tail);
+            numbers -= head.len();
         }
         Ok(())
     })
@@ -450,8 +450,8 @@ mod tests {
         let out = pages.at(4, BLOCK);
         read_exact(&nested, 0, out).unwrap();
         assert!(out == &content(2 * BLOCK)[..BLOCK]);
-        let found = with_block(&nested, 3..70, <[u8]>::to_vec).unwrap();
-        assert!(found == content(70)[3..]);
+        let bytes = with_block(&nested, 3..70, <[u8]>::to_vec).unwrap();
+        assert!(bytes == content(70)[3..]);
     }
 
     #[test]
@@ -459,8 +459,8 @@ mod tests {
         let storage = MemoryStorage::new("made.dat", content(2 * BLOCK));
         let mut pages = Pages::new(2 * BLOCK + PAGE);
         for to in [0, 20] {
-            let found = read_exact(&storage, 4, pages.at(to, 2 * BLOCK));
-            assert!(matches!(found, Err(IoError::Short { .. })), "{found:?}");
+            let result = read_exact(&storage, 4, pages.at(to, 2 * BLOCK));
+            assert!(matches!(result, Err(IoError::Short { .. })), "{result:?}");
         }
     }
 

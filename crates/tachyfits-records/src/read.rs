@@ -84,7 +84,7 @@ impl RecordFile {
     /// Reads every `step`th record from the first, like [`RecordFile::read`]: skipped records may have other lengths.
     ///
     /// # Errors
-    /// As [`RecordFile::read`].
+    /// Returns the errors of [`RecordFile::read`].
     pub fn read_every(
         &self,
         first: u64,
@@ -97,14 +97,14 @@ impl RecordFile {
         layout.check().map_err(|error| error.in_file(self.name()))?;
         let last = count.saturating_sub(1).saturating_mul(step.max(1)).saturating_add(first);
         self.check_records(last, count.min(1))?;
-        let chosen = self.index()?.every(first, step, count)?;
-        if let Some(run) = chosen.runs().iter().find(|run| run.bytes != layout.record_bytes) {
+        let selection = self.index()?.every(first, step, count)?;
+        if let Some(run) = selection.runs().iter().find(|run| run.bytes != layout.record_bytes) {
             let expected = format!("records of {} bytes", layout.record_bytes);
             let record = first + run.first * step;
             let found = format!("record {record} (from 0) of {} bytes", run.bytes);
             return Err(self.refused(Code::Type, expected, found));
         }
-        self.read_records(&chosen, 0..count, layout, out, options)
+        self.read_records(&selection, 0..count, layout, out, options)
     }
 
     /// Reads records of an index, all of the layout's length.
@@ -118,9 +118,9 @@ impl RecordFile {
     ) -> Result<Report, Error> {
         let tier = Tier::current();
         let (count, bytes) = (records.end - records.start, layout.record_bytes);
-        let wanted = u128::from(count) * u128::from(layout.item_bytes);
-        if wanted != out.len() as u128 {
-            let expected = format!("{wanted} bytes for {count} records");
+        let out_bytes = u128::from(count) * u128::from(layout.item_bytes);
+        if out_bytes != out.len() as u128 {
+            let expected = format!("{out_bytes} bytes for {count} records");
             return Err(self.refused(Code::Array, expected, format!("{} bytes", out.len())));
         }
         if out.is_empty() || bytes == 0 {

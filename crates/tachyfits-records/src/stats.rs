@@ -62,7 +62,7 @@ impl RecordFile {
     /// contiguous destinations. The destination of a single field is ignored.
     ///
     /// # Errors
-    /// As [`RecordFile::read`].
+    /// Returns the errors of [`RecordFile::read`].
     pub fn stats(
         &self,
         first: u64,
@@ -81,7 +81,7 @@ impl RecordFile {
     /// counts as NaN for both parts.
     ///
     /// # Errors
-    /// As [`RecordFile::read`].
+    /// Returns the errors of [`RecordFile::read`].
     pub fn complex_stats(
         &self,
         first: u64,
@@ -172,8 +172,8 @@ impl RecordFile {
                     format!("a field of {} numbers of {} bytes", field.elements, field.size);
                 return Err(self.refused(Code::Type, numbers.expected("fields"), found));
             }
-            let in_order = |one: &RecordField, next: &RecordField| {
-                one.offset < next.offset && one.to < next.to
+            let in_order = |field: &RecordField, next: &RecordField| {
+                field.offset < next.offset && field.to < next.to
             };
             if !fields.is_sorted_by(in_order) {
                 let expected = "fields in the order of the record and of the items";

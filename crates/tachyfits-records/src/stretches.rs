@@ -73,10 +73,10 @@ mod tests {
     /// Counts stretches and blocks planned before a conversion, for records of `bytes` bytes.
     fn planned(bytes: u64, count: u64) -> (usize, usize) {
         let mut stretches = Stretches::default();
-        let mut wanted = 0..;
+        let mut numbers = 0..;
         while !stretches.are_many() {
             let (new_bytes, form, at) = (bytes, 0, 0);
-            let record = wanted.next().unwrap();
+            let record = numbers.next().unwrap();
             stretches.push(Stretch {
                 record,
                 count,
@@ -91,7 +91,7 @@ mod tests {
         let tasks = stretches.take();
         assert!(stretches.take().is_empty());
         let records: Vec<u64> = tasks.iter().flatten().map(|stretch| stretch.record).collect();
-        assert!(records.iter().copied().eq(0..wanted.start));
+        assert!(records.iter().copied().eq(0..numbers.start));
         assert!(tasks.iter().all(|task| task.len() <= MOST_OF_TASK));
         let of_task = |task: &Vec<Stretch>| task.iter().map(Stretch::most_bytes).sum::<u64>();
         assert!(tasks.iter().all(|task| of_task(task) < BLOCK_BYTES / 2 + count * bytes));

@@ -205,9 +205,9 @@ pub fn append_records(
 fn check_part(part: &RecordPart<'_>, access: RecordAccess) -> Result<(), Error> {
     let RecordPart { items, count, layout } = part;
     layout.check()?;
-    let wanted = u128::from(*count) * u128::from(layout.item_bytes);
-    if wanted != items.len() as u128 {
-        let expected = format!("{wanted} bytes of items for {count} records");
+    let size = u128::from(*count) * u128::from(layout.item_bytes);
+    if size != items.len() as u128 {
+        let expected = format!("{size} bytes of items for {count} records");
         return Err(Error::refused(Code::Array, expected, format!("{} bytes", items.len())));
     }
     match access {
@@ -360,13 +360,13 @@ pub(crate) fn in_turn(
     if light || options.threads == 1 || tasks < 2 {
         // The block is taken from its cell, because a progress callback may write records too.
         let mut block = BLOCK.take();
-        let written = (0..tasks).try_for_each(|task| {
+        let result = (0..tasks).try_for_each(|task| {
             done += make(&mut block, task == 0, task)?;
             place(task, &block)?;
             options.check(done, total).map_err(Error::from)
         });
         BLOCK.set(block);
-        return written;
+        return result;
     }
     let run = tachyfits_io::PipelineOptions::default()
         .threads(options.threads)

@@ -87,8 +87,8 @@ impl Target<'_> {
             Ok(piece.len() as u64)
         };
         let all = (pieces.len() as u64, values.len() as u64);
-        in_turn(options, true, all, make, |task, turned| {
-            self.write_payload(offset + task * BLOCK_BYTES, turned)
+        in_turn(options, true, all, make, |task, block| {
+            self.write_payload(offset + task * BLOCK_BYTES, block)
         })
     }
 

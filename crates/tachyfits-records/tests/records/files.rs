@@ -73,12 +73,12 @@ fn derived_types(
     repeated.insert(seed as usize % (repeated.len() + 1), last);
     let mut apart = vec![last];
     for n in 0..repeats {
-        let moved = |field: &RecordField| RecordField {
+        let repetition = |field: &RecordField| RecordField {
             offset: field.offset + n * step,
             to: field.to + n * to_step,
             ..*field
         };
-        apart.extend(types.iter().map(moved));
+        apart.extend(types.iter().map(repetition));
     }
     let layout = |fields| RecordLayout { record_bytes, item_bytes, fields };
     (layout(repeated), layout(apart))
@@ -87,18 +87,18 @@ fn derived_types(
 /// Returns the items of records, with 9 between the fields, and the records with 0 between them; computed one by one.
 fn moved(records: &[Vec<u8>], layout: &RecordLayout, order: FileOrder) -> (Vec<u8>, Vec<Vec<u8>>) {
     let mut items = vec![9; records.len() * layout.item_bytes as usize];
-    let mut kept: Vec<_> = records.iter().map(|record| vec![0; record.len()]).collect();
-    let each = items.chunks_exact_mut(layout.item_bytes as usize).zip(&mut kept);
-    for (record, (item, kept)) in records.iter().zip(each) {
+    let mut copies: Vec<_> = records.iter().map(|record| vec![0; record.len()]).collect();
+    let each = items.chunks_exact_mut(layout.item_bytes as usize).zip(&mut copies);
+    for (record, (item, copies)) in records.iter().zip(each) {
         for field in &layout.fields {
             let bytes = (field.size * field.elements) as usize;
             let from = field.offset as usize..field.offset as usize + bytes;
-            kept[from.clone()].copy_from_slice(&record[from.clone()]);
-            let turned = native(&record[from], field.size as usize, order);
-            item[field.to as usize..][..bytes].copy_from_slice(&turned);
+            copies[from.clone()].copy_from_slice(&record[from.clone()]);
+            let numbers = native(&record[from], field.size as usize, order);
+            item[field.to as usize..][..bytes].copy_from_slice(&numbers);
         }
     }
-    (items, kept)
+    (items, copies)
 }
 
 /// Returns the concatenated bytes of a field of all records.
@@ -167,8 +167,8 @@ proptest! {
         let expected: Vec<u8> = (0..count).flat_map(|n| native(&record(n), 8, markers.order())).collect();
         let mut layout = RecordLayout::plain(8 * elements as u64, 8);
         if fields {
-            let (one, rest) = (RecordField::once(0, 8, 1, 0), RecordField::once(8, 8, elements as u64 - 1, 8));
-            layout.fields = vec![one, rest];
+            let (first, rest) = (RecordField::once(0, 8, 1, 0), RecordField::once(8, 8, elements as u64 - 1, 8));
+            layout.fields = vec![first, rest];
         }
         let file = opened(markers, &records);
         for options in [threads(1), threads(3)] {
@@ -246,7 +246,7 @@ proptest! {
         let length = repeated.record_bytes as usize;
         let records: Vec<_> = (0..count).map(|n| bytes(length, seed ^ n as u64)).collect();
         let file = opened(markers, &records);
-        let (expected, kept) = moved(&records, &apart, order);
+        let (expected, copies) = moved(&records, &apart, order);
         let mut out = vec![9; expected.len()];
         file.read(0, count as u64, &repeated, &mut out, &threads(2)).unwrap();
         prop_assert!(out == expected);
@@ -257,7 +257,7 @@ proptest! {
         let part = RecordPart { items: &out, count: count as u64, layout: &repeated };
         writer.write(&part, &threads(2)).unwrap();
         writer.finish().unwrap();
-        prop_assert!(std::fs::read(&path).unwrap() == content(markers, &kept));
+        prop_assert!(std::fs::read(&path).unwrap() == content(markers, &copies));
         // Their statistics equal those of the concatenated numbers.
         for field in repeated.fields.iter().filter(|field| field.size == 2) {
             let alone = opened(markers, &[numbers_of(&records, field)]);
@@ -331,10 +331,10 @@ fn gaps_of_records_are_0_whatever_was_written_before() {
     writer.write(&part, &threads(1)).unwrap();
     writer.write(&part, &threads(3)).unwrap();
     writer.finish().unwrap();
-    let found = std::fs::read(&path).unwrap();
+    let result = std::fs::read(&path).unwrap();
     let record = [12u32.to_ne_bytes(), [0; 4], [7; 4], [0; 4], 12u32.to_ne_bytes()].concat();
-    assert!(found[40_000 * 24..].chunks(20).all(|found| found == record));
-    assert_eq!(found.len(), 40_000 * 24 + 2 * 160_000 * 20);
+    assert!(result[40_000 * 24..].chunks(20).all(|result| result == record));
+    assert_eq!(result.len(), 40_000 * 24 + 2 * 160_000 * 20);
 }
 
 #[test]
@@ -420,15 +420,15 @@ fn derived_types_among_each_other_are_written_as_they_are() {
     }
     let layout = RecordLayout { record_bytes: 32 * count, item_bytes: 32 * count, fields };
     let items = bytes(32 * count as usize, 7);
-    let mut written = items.clone();
-    for (n, pair) in written.chunks_exact_mut(2).enumerate() {
+    let mut new_items = items.clone();
+    for (n, pair) in new_items.chunks_exact_mut(2).enumerate() {
         match n % 16 {
             0..8 => {}
             _ if n % 2 == 1 => pair.fill(0),
             _ => pair.reverse(),
         }
     }
-    for numbers in written.chunks_exact_mut(32) {
+    for numbers in new_items.chunks_exact_mut(32) {
         numbers[..8].reverse();
         numbers[8..16].reverse();
     }
@@ -442,7 +442,7 @@ fn derived_types_among_each_other_are_written_as_they_are() {
     let mut writer = RecordWriter::create(&path, &new).unwrap();
     writer.write(&RecordPart { items: &items, count: 1, layout: &layout }, &threads(2)).unwrap();
     writer.finish().unwrap();
-    assert!(std::fs::read(&path).unwrap() == content(other, &[written]));
+    assert!(std::fs::read(&path).unwrap() == content(other, &[new_items]));
 }
 
 #[test]
@@ -458,8 +458,8 @@ fn derived_types_over_each_other_are_refused() {
         RecordField { offset: 1, ..field },
     ] {
         let layout = RecordLayout { record_bytes: 64, item_bytes: 64, fields: vec![wrong] };
-        let found = file.read(0, 1, &layout, &mut [0; 64], &threads(1));
-        assert_eq!(code(found), Code::Type, "{wrong:?}");
+        let result = file.read(0, 1, &layout, &mut [0; 64], &threads(1));
+        assert_eq!(code(result), Code::Type, "{wrong:?}");
         assert_eq!(code(file.stats(0, 1, PixelType::F64, Some(&[wrong]), &threads(1))), Code::Type);
     }
     let layout = RecordLayout { record_bytes: 64, item_bytes: 64, fields: vec![field] };
@@ -508,8 +508,8 @@ fn several_fields_are_the_numbers_of_groups_in_groups() {
         let beyond: Vec<_> =
             fields.iter().map(|field| RecordField { to: field.to + 4, ..*field }).collect();
         for wrong in [turned, beyond] {
-            let found = file.stats(0, 2, PixelType::I32, Some(&wrong), &threads(1));
-            assert_eq!(code(found), Code::Type);
+            let result = file.stats(0, 2, PixelType::I32, Some(&wrong), &threads(1));
+            assert_eq!(code(result), Code::Type);
         }
     }
 }
@@ -560,8 +560,8 @@ fn impossible_requests_are_refused() {
     assert_eq!(code(file.stats(0, 1, PixelType::I32, Some(&[outside]), &run)), Code::Type);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out.dat");
-    let turned = NewRecords::default().order(FileOrder::Little);
-    let conversion = Conversion::default().new(turned);
+    let little_endian = NewRecords::default().order(FileOrder::Little);
+    let conversion = Conversion::default().new(little_endian);
     assert_eq!(code(file.convert(&path, &conversion, &run)), Code::Type);
     let forms = ["8i1", "8i1", "4i1", "f8"].map(|form| RecordForm::parse(form).unwrap()).to_vec();
     let single = conversion.forms(forms).narrowing(Some(Narrowing::Single));
@@ -591,14 +591,14 @@ fn a_form_of_a_header_and_one_of_all_that_follows() {
         Conversion::default().new(new).forms(vec![form("3i4"), form("*f8")]).last_repeats(true);
     let mut forms = vec![form("*f8"); 299];
     forms[0] = form("3i4");
-    let listed = repeated.clone().forms(forms).last_repeats(false);
+    let explicit = repeated.clone().forms(forms).last_repeats(false);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("new.dat");
-    let converted = |conversion: &Conversion| {
+    let convert = |conversion: &Conversion| {
         file.convert(&path, conversion, &threads(2)).unwrap();
         std::fs::read(&path).unwrap()
     };
-    assert!(converted(&repeated) == converted(&listed));
+    assert!(convert(&repeated) == convert(&explicit));
     // In rotation without it: the third record is not a header.
     let in_turn = repeated.last_repeats(false);
     assert!(file.convert(&path, &in_turn, &threads(2)).is_err());
@@ -617,7 +617,7 @@ fn many_records_are_written_by_one_thread_and_by_two() {
             let expected = content(markers, &records);
             let items = native(&records.concat(), size, markers.order());
             let layout = RecordLayout::plain(record as u64, size as u64);
-            for wanted in [1, 2] {
+            for workers in [1, 2] {
                 let new = NewRecords::default().order(markers.order()).overwrite(true);
                 let mut writer = RecordWriter::create(&path, &new).unwrap();
                 // One record before and one after them, so that they begin and end within a block.
@@ -625,7 +625,7 @@ fn many_records_are_written_by_one_thread_and_by_two() {
                 for part in [0..1, 1..last, last..last + 1] {
                     let items = &items[part.start * record..part.end * record];
                     let part = RecordPart { items, count: part.len() as u64, layout: &layout };
-                    writer.write(&part, &threads(wanted)).unwrap();
+                    writer.write(&part, &threads(workers)).unwrap();
                 }
                 writer.finish().unwrap();
                 assert!(std::fs::read(&path).unwrap() == expected);

@@ -44,9 +44,9 @@ pub(crate) fn walk(
 fn index(markers: RecordMarkers, file: &[u8], recover: bool) -> RecordIndex {
     // Any distance between records, so that both ways of reading are tested.
     let near = RecordLimits::default().near_bytes(100);
-    let found = walk(markers, file, near, recover);
-    assert_eq!(found, walk(markers, file, RecordLimits::default(), recover));
-    found
+    let result = walk(markers, file, near, recover);
+    assert_eq!(result, walk(markers, file, RecordLimits::default(), recover));
+    result
 }
 
 pub(crate) fn detect(file: &[u8]) -> Result<Detection, Problem> {
@@ -154,19 +154,19 @@ proptest! {
     ) {
         let bytes = file(markers, &records, longest);
         let index = index(markers, &bytes, false);
-        let chosen = index.every(first, step, count).unwrap();
+        let selection = index.every(first, step, count).unwrap();
         let all = contents(&index, &bytes);
         let step = usize::try_from(step).unwrap();
-        let wanted = all.iter().skip(first as usize).step_by(step).take(count as usize);
-        prop_assert_eq!(contents(&chosen, &bytes), wanted.cloned().collect::<Vec<_>>());
-        prop_assert_eq!(chosen.len(), chosen.runs().iter().map(|run| run.count).sum::<u64>());
+        let expected = all.iter().skip(first as usize).step_by(step).take(count as usize);
+        prop_assert_eq!(contents(&selection, &bytes), expected.cloned().collect::<Vec<_>>());
+        prop_assert_eq!(selection.len(), selection.runs().iter().map(|run| run.count).sum::<u64>());
     }
 
     #[test]
     fn markers_are_found_out_or_the_file_is_called_ambiguous(markers in markers(), records in records()) {
         let bytes = file(markers, &records, u64::MAX);
         match detect(&bytes) {
-            Ok(found) if !bytes.is_empty() => prop_assert_eq!(found.markers, markers),
+            Ok(detection) if !bytes.is_empty() => prop_assert_eq!(detection.markers, markers),
             Ok(_) => {}
             Err(error) => {
                 prop_assert_eq!(error.code, Code::FramingAmbiguous);
@@ -181,12 +181,12 @@ proptest! {
     ) {
         let bytes = file(markers, &records, 60);
         prop_assume!(!bytes.is_empty());
-        let kept = &bytes[..cut.index(bytes.len())];
-        let index = index(markers, kept, false);
-        let found = contents(&index, kept);
-        prop_assert_eq!(&found[..], &records[..found.len()]);
+        let head = &bytes[..cut.index(bytes.len())];
+        let index = index(markers, head, false);
+        let result = contents(&index, head);
+        prop_assert_eq!(&result[..], &records[..result.len()]);
         match index.damage() {
-            None => prop_assert_eq!(index.end(), kept.len() as u64),
+            None => prop_assert_eq!(index.end(), head.len() as u64),
             Some(damage) => {
                 prop_assert_eq!(damage.code, Code::Cut);
                 prop_assert_eq!(damage.record, Some(index.len() + 1));
@@ -224,11 +224,11 @@ proptest! {
         let rest = stored(&records[before + 1..]);
         bytes.extend(&rest);
         let index = index(markers, &bytes, true);
-        let found = contents(&index, &bytes);
+        let result = contents(&index, &bytes);
         prop_assert_eq!(index.end(), bytes.len() as u64);
-        prop_assert_eq!(&found[..before], &records[..before]);
+        prop_assert_eq!(&result[..before], &records[..before]);
         // By chance one record more or less may come of the damaged bytes; the following ones are present.
-        let tail = &found[found.len() - (after - 1)..];
+        let tail = &result[result.len() - (after - 1)..];
         prop_assert_eq!(tail, &records[records.len() - (after - 1)..]);
         prop_assert_eq!(index.skipped().len(), 1);
     }
@@ -267,9 +267,9 @@ proptest! {
         prop_assert_eq!(filled(&items), bytes);
         prop_assert_eq!(form.fills(), filler.is_some());
         prop_assert_eq!(form.least_bytes() + times * filler.map_or(0, bytes_of_one), bytes);
-        let mut found = Vec::new();
-        elements(&items, 0, &mut found);
-        prop_assert_eq!(found, expected);
+        let mut result = Vec::new();
+        elements(&items, 0, &mut result);
+        prop_assert_eq!(result, expected);
         prop_assert!(form.items(bytes + 1).is_err() || filler.is_some_and(|item| bytes_of_one(item) == 1));
     }
 }
@@ -293,17 +293,17 @@ fn one_by_one(text: &str) -> Vec<(u64, String)> {
         let open = text[..close].rfind('(').unwrap();
         let digits = text[..open].rfind(|c: char| !c.is_ascii_digit()).map_or(0, |at| at + 1);
         let count = text[digits..open].parse().unwrap_or(1);
-        let written = vec![&text[open + 1..close]; count].join(",");
-        text = format!("{}{written}{}", &text[..digits], &text[close + 1..]);
+        let repetition = vec![&text[open + 1..close]; count].join(",");
+        text = format!("{}{repetition}{}", &text[..digits], &text[close + 1..]);
     }
     let mut all = Vec::new();
     let mut offset = 0;
     for item in text.split(',').filter(|item| !item.is_empty()) {
         let letter = item.find(|c: char| !c.is_ascii_digit()).unwrap();
-        let one = item[letter..].replace('r', "f");
+        let kind = item[letter..].replace('r', "f");
         for _ in 0..item[..letter].parse().unwrap_or(1) {
-            all.push((offset, one.clone()));
-            offset += size(&one);
+            all.push((offset, kind.clone()));
+            offset += size(&kind);
         }
     }
     all
@@ -314,7 +314,7 @@ fn size(item: &str) -> u64 {
 }
 
 fn bytes_of_one(item: &str) -> u64 {
-    one_by_one(item).iter().map(|(_, one)| size(one)).sum()
+    one_by_one(item).iter().map(|(_, kind)| size(kind)).sum()
 }
 
 /// Collects the same of parsed items.
@@ -358,11 +358,11 @@ fn recovery_ends_after_the_most_damaged_stretches() {
     let whole = file(markers, &[vec![1; 5], vec![2; 5]], u64::MAX);
     let bytes = [&whole[..], b"damage"].concat().repeat(8);
     let most = |count| RecordLimits::default().max_skipped(count);
-    let ended = walk(markers, &bytes, most(3), true);
-    let damage = ended.damage().unwrap();
-    assert_eq!((damage.code, ended.skipped().len(), ended.len()), (Code::IndexTooLarge, 3, 8));
-    let found = damage.to_string();
-    assert!(found.contains("expected at most 3 damaged stretches, found one more"), "{found}");
+    let result = walk(markers, &bytes, most(3), true);
+    let damage = result.damage().unwrap();
+    assert_eq!((damage.code, result.skipped().len(), result.len()), (Code::IndexTooLarge, 3, 8));
+    let message = damage.to_string();
+    assert!(message.contains("expected at most 3 damaged stretches, found one more"), "{message}");
     let all = walk(markers, &bytes, most(8), true);
     assert!(all.damage().is_none(), "the limit is not exceeded");
     assert_eq!((all.skipped().len(), all.len()), (8, 16));
@@ -375,8 +375,8 @@ fn records_that_alternate_are_two_runs() {
     let index = index(markers, &file(markers, &records, u64::MAX), false);
     assert_eq!(index.runs().len(), 1000);
     for first in 0..2 {
-        let chosen = index.every(first, 2, 500).unwrap();
-        assert_eq!((chosen.runs().len(), chosen.runs()[0].stride), (1, 32));
+        let selection = index.every(first, 2, 500).unwrap();
+        assert_eq!((selection.runs().len(), selection.runs()[0].stride), (1, 32));
     }
     // Records far apart are not read with the bytes between them.
     let long: Vec<_> = (0..20).map(|number| vec![1; 4 + number % 2 * 8000]).collect();
@@ -411,15 +411,15 @@ fn the_place_that_the_damaged_record_points_to_is_tried_first() {
     let whole = file(markers, &records, u64::MAX);
     let mut bytes = whole.clone();
     bytes[463] = 0x85;
-    let found = index(markers, &bytes, true);
-    assert_eq!(contents(&found, &bytes), [&records[..1], &records[2..]].concat());
-    assert_eq!(found.skipped()[0].0, 56..464);
+    let result = index(markers, &bytes, true);
+    assert_eq!(contents(&result, &bytes), [&records[..1], &records[2..]].concat());
+    assert_eq!(result.skipped()[0].0, 56..464);
     // In the last record the marker points to the end of the file.
     let end = 464;
     let mut bytes = whole[..end].to_vec();
     bytes[463] = 0x85;
-    let found = index(markers, &bytes, true);
-    assert_eq!((found.len(), found.skipped()[0].0.clone()), (1, 56..464));
+    let result = index(markers, &bytes, true);
+    assert_eq!((result.len(), result.skipped()[0].0.clone()), (1, 56..464));
 }
 
 #[test]
@@ -431,9 +431,9 @@ fn a_few_bytes_behind_the_damaged_record_are_skipped_with_it() {
             let end = bytes.len();
             bytes[end - markers.bytes()..].fill(0x63);
             bytes.extend(vec![b'z'; tail]);
-            let found = index(markers, &bytes, true);
-            assert_eq!(found.len(), 3, "{markers} and {tail} bytes");
-            assert_eq!(found.skipped().last().unwrap().0.end, bytes.len() as u64);
+            let result = index(markers, &bytes, true);
+            assert_eq!(result.len(), 3, "{markers} and {tail} bytes");
+            assert_eq!(result.skipped().last().unwrap().0.end, bytes.len() as u64);
         }
     }
 }
@@ -450,21 +450,21 @@ fn empty_records_do_not_prevent_recovery() {
         // A damaged trailing marker: the leading one still locates the record without bytes.
         let mut bytes = whole.clone();
         bytes[begins(5) - 1] ^= 0x55;
-        let found = index(markers, &bytes, true);
-        assert_eq!(contents(&found, &bytes), [&records[..4], &records[5..]].concat(), "{markers}");
+        let result = index(markers, &bytes, true);
+        assert_eq!(contents(&result, &bytes), [&records[..4], &records[5..]].concat(), "{markers}");
         // A damaged leading marker: the next record with bytes is searched for.
         let mut bytes = whole.clone();
         bytes[begins(4)..begins(4) + width].fill(0x7b);
-        let found = index(markers, &bytes, true);
-        assert_eq!(contents(&found, &bytes), [&records[..4], &records[6..]].concat(), "{markers}");
-        assert_eq!(found.skipped()[0].0, begins(4) as u64..begins(6) as u64);
+        let result = index(markers, &bytes, true);
+        assert_eq!(contents(&result, &bytes), [&records[..4], &records[6..]].concat(), "{markers}");
+        assert_eq!(result.skipped()[0].0, begins(4) as u64..begins(6) as u64);
         // Zeros alone do not form a record with bytes.
         let zeros = vec![0; 100 * width];
         let noise = file(markers, &[vec![0xf0; 9]], u64::MAX);
         let mut bytes = whole[..begins(4)].to_vec();
         bytes.extend([vec![0x7b; width], noise, zeros, vec![0x7b; width]].concat());
-        let found = index(markers, &bytes, true);
-        assert_eq!(contents(&found, &bytes), records[..4], "{markers}");
+        let result = index(markers, &bytes, true);
+        assert_eq!(contents(&result, &bytes), records[..4], "{markers}");
     }
 }
 
@@ -473,8 +473,8 @@ fn records_without_bytes_at_the_beginning_decide_nothing() {
     for markers in RecordMarkers::ALL {
         let mut records = vec![vec![]; 100];
         records.resize(105, b"abcd".to_vec());
-        let found = detect(&file(markers, &records, u64::MAX)).unwrap();
-        assert_eq!(found.markers, markers);
+        let detection = detect(&file(markers, &records, u64::MAX)).unwrap();
+        assert_eq!(detection.markers, markers);
     }
 }
 
@@ -524,17 +524,17 @@ fn faults_of_a_form_name_their_position() {
         ("9999999999(9999999999f8)", "items of fewer than 2^60 bytes", "at character 1"),
         ("99999999999999999999(i4)", "items such as", "at character 1"),
     ] {
-        let told = RecordForm::parse(text).unwrap_err().to_string();
-        assert!(told.contains(&format!("expected {expected}")), "{told}");
-        assert!(told.contains(found), "{found} in {told}");
+        let message = RecordForm::parse(text).unwrap_err().to_string();
+        assert!(message.contains(&format!("expected {expected}")), "{message}");
+        assert!(message.contains(found), "{found} in {message}");
     }
     let deep = |depth: usize| format!("{}i4{}", "(".repeat(depth), ")".repeat(depth));
     assert!(RecordForm::parse(&deep(16)).is_ok());
     for depth in [17, 100_000] {
-        let told = RecordForm::parse(&deep(depth)).unwrap_err().to_string();
+        let message = RecordForm::parse(&deep(depth)).unwrap_err().to_string();
         assert!(
-            told.contains("at most 16 deep in each other, found \"(\" at character 17"),
-            "{told}"
+            message.contains("at most 16 deep in each other, found \"(\" at character 17"),
+            "{message}"
         );
     }
     let many = vec!["(i4,i4)"; 400_000].join(",");
