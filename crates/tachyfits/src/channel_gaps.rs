@@ -1,4 +1,4 @@
-//! Images of which some channels are undefined: their pixels are not read.
+//! Images with undefined channels: the pixels of these channels are not read.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::image::Image;
 use crate::survival::Change;
 
 impl Image {
-    /// The image with NaN in all pixels along `axis` (0 is NAXIS1) but those that `inside` marks; computed when it is read
-    /// or written.
+    /// Returns the image with NaN in all pixels along `axis` (0 is NAXIS1) except those that `inside` marks.
+    /// Pixels are computed when they are read or written.
     ///
     /// ```
     /// use tachyfits::{Array, Header, RunOptions};
@@ -27,8 +27,8 @@ impl Image {
     /// ```
     ///
     /// # Errors
-    /// [`Reason::NoSuchAxis`]; [`Reason::Section`] for another number of marks than pixels along the axis;
-    /// [`Reason::NewPixels`] for pixels that are not floats, which have no NaN.
+    /// [`Reason::NoSuchAxis`]; [`Reason::Section`] if the number of marks differs from the length of the
+    /// axis; [`Reason::NewPixels`] for integer pixels, which cannot be NaN.
     pub fn with_channels(&self, axis: usize, inside: &[bool]) -> Result<FitsFile, Error> {
         self.check_axis(axis)?;
         let length = self.axes()[axis];
@@ -48,7 +48,7 @@ impl Image {
     }
 }
 
-/// The node of such an image.
+/// Node of an image with undefined channels.
 #[derive(Debug)]
 struct ChannelGaps {
     input: Arc<dyn Node>,
@@ -58,7 +58,7 @@ struct ChannelGaps {
 }
 
 impl ChannelGaps {
-    /// The runs of channels of a box, counted within it, each with whether it is inside.
+    /// Returns the runs of channels of a box, relative to the box, each with a flag whether it is inside.
     fn runs(&self, window: &Window) -> impl Iterator<Item = (Range<u64>, bool)> {
         let first = window.first[self.axis] as usize;
         let channels = &self.inside[first..first + window.count[self.axis] as usize];

@@ -1,4 +1,4 @@
-//! Blocks of pixels made one pixel each: their mean, sum, median, least or greatest.
+//! Combines blocks of pixels into one pixel each: their mean, sum, median, minimum or maximum.
 
 use std::sync::Arc;
 
@@ -25,46 +25,46 @@ pub enum BlockStatistic {
     Mean,
     /// The sum.
     Sum,
-    /// The median; of an even number of pixels the mean of the two in the middle.
+    /// The median; for an even number of pixels the mean of the two middle values.
     Median,
-    /// The least.
+    /// The minimum.
     Min,
-    /// The greatest.
+    /// The maximum.
     Max,
 }
 
 tachyfits_io::options! {
-    /// How pixels are made of blocks of pixels.
+    /// Options for combining blocks of pixels.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Rebinning {
         /// Pixels of a block along each axis, NAXIS1 first. The first block begins with the first pixel.
         pub block: Vec<u64>,
         /// Statistic of a block.
         pub statistic: BlockStatistic,
-        /// Pixels at the end of an axis that are too few for a block make one nevertheless; otherwise they are left out, as
-        /// CASA's ia.rebin and astropy's block_reduce do by default.
+        /// Whether a partial block at the end of an axis becomes a pixel; otherwise its pixels are dropped,
+        /// as in CASA's ia.rebin and astropy's block_reduce by default.
         pub keep_partial: bool,
     }
 }
 
 impl Rebinning {
-    /// The means of whole blocks.
+    /// Creates options for the means of whole blocks.
     pub fn new(block: Vec<u64>) -> Rebinning {
         Rebinning { block, statistic: BlockStatistic::Mean, keep_partial: false }
     }
 }
 
-/// The most pixels of a block, which is made in one piece: 32 MiB of f64.
+/// Maximum number of pixels of a block, which is processed in one piece: 32 MiB of f64.
 const MOST_BLOCK_PIXELS: u64 = 1 << 22;
-/// How many usual boxes of the input a box is made from, at the most, before it gets smaller.
+/// Maximum input of a box, in usual boxes; boxes with more input are smaller.
 const INPUT_BOXES: u64 = 8;
 
 impl Image {
-    /// The image with blocks of its pixels combined, computed when it is read or written: float32
-    /// for float32 pixels and integers of up to 16 bits, float64 for the others and where float32
-    /// would overflow. Sums of integers are exact: 64-bit integers if all fit (pixels of 64 bits
-    /// are read for that), otherwise float64. Other values are computed in f64 in the order of the
-    /// pixels and rounded once. Coordinates follow: the edge of the first pixel stays in place.
+    /// Returns the image with blocks of pixels combined, computed when it is read or written. Results are
+    /// float32 for float32 pixels and integers of up to 16 bits, float64 for others and where float32 would
+    /// overflow. Sums of integers are exact: 64-bit integers if all fit (64-bit pixels are read to check
+    /// this), otherwise float64. Other values are computed in f64 in the order of the pixels and rounded
+    /// once. Coordinates follow: the edge of the first pixel stays in place.
     ///
     /// ```
     /// use tachyfits::{Array, Header, OutputPixels, ReadAs, RunOptions};
@@ -80,26 +80,26 @@ impl Image {
     /// ```
     ///
     /// # Errors
-    /// [`Reason::Rebinning`] unless there is one number of pixels per axis, 1 or more, for at least one block, with at most
-    /// 2^22 pixels in each; what the header says about coordinates that cannot follow; as [`Image::stats`] for pixels that
-    /// are not there.
+    /// [`Reason::Rebinning`] unless there is one block length per axis, all are at least 1, the image has at
+    /// least one block, and a block has at most 2^22 pixels; errors of the header if coordinates cannot
+    /// follow; as [`Image::stats`] for missing pixels.
     pub fn rebin(&self, rebinning: &Rebinning) -> Result<FitsFile, Error> {
         let axes = self.axes();
-        let refused = |expected: String| {
-            let found = format!("blocks of {:?} pixels for {axes:?}", rebinning.block);
-            Err(self.refused(Reason::Rebinning, expected, found))
+        let refuse = |expected: String| {
+            let actual = format!("blocks of {:?} pixels for {axes:?}", rebinning.block);
+            Err(self.refused(Reason::Rebinning, expected, actual))
         };
         if rebinning.block.len() != axes.len() || axes.is_empty() {
-            return refused(format!("pixels of a block along each of {} axes", axes.len()));
+            return refuse(format!("pixels of a block along each of {} axes", axes.len()));
         }
         let blocks: Vec<AxisBlocks> =
             axes.iter().zip(&rebinning.block).map(|(&n, &b)| rebinning.blocks(n, b)).collect();
         if blocks.iter().any(|block| block.pixels == 0 || block.count == 0) {
-            return refused("from 1 pixel to those of the axis in a block".to_owned());
+            return refuse("from 1 pixel to those of the axis in a block".to_owned());
         }
         let pixels = blocks.iter().fold(1u64, |all, block| all.saturating_mul(block.pixels));
         if pixels > MOST_BLOCK_PIXELS {
-            return refused(format!("at most {MOST_BLOCK_PIXELS} pixels in a block"));
+            return refuse(format!("at most {MOST_BLOCK_PIXELS} pixels in a block"));
         }
         let statistic = format!("{:?}", rebinning.statistic).to_lowercase();
         let survivors = self.survivors(Change::Blocks(&blocks, &statistic))?;
@@ -107,7 +107,7 @@ impl Image {
         let from = self.encoding();
         let integers = match rebinning.statistic {
             BlockStatistic::Sum => self.integer_sums(pixels)?,
-            // f64 does not hold all integers of 64 bits.
+            // f64 cannot represent all 64-bit integers.
             BlockStatistic::Min | BlockStatistic::Max if wide_integers::are_long(&from) => {
                 Some(from)
             }
@@ -119,8 +119,8 @@ impl Image {
 }
 
 impl Image {
-    /// Returns the encoding of sums of `pixels` integers each; `None` for other pixels. Sums are 64-bit integers where all
-    /// fit, else f64. For 64-bit pixels the largest of them decides.
+    /// Returns the encoding of sums of `pixels` integers each; `None` for other pixels. Sums are 64-bit
+    /// integers if all fit, otherwise f64. For 64-bit pixels the largest one decides.
     fn integer_sums(&self, pixels: u64) -> Result<Option<Encoding>, Error> {
         let from = self.encoding();
         if !wide_integers::are_integers(&from) {
@@ -132,7 +132,7 @@ impl Image {
                 let (stats, _) = self.stats(&self.whole(), None, &RunOptions::default())?;
                 let size = |extreme: Option<Extremum>| extreme.map_or(0.0, |e| e.value.abs());
                 let largest = size(stats[0].min).max(size(stats[0].max));
-                // Rounding of the extremes and of the product are far less than this.
+                // Rounding of the extremes and of the product is far below this.
                 largest * pixels as f64 * (1.0 + 1e-12) < 2f64.powi(63)
             }
         };
@@ -145,7 +145,7 @@ impl Image {
 }
 
 impl Rebinning {
-    /// The blocks of an axis of `length` pixels. Longer ones than the axis are as long as it.
+    /// Returns the blocks of an axis of `length` pixels. Blocks are at most as long as the axis.
     fn blocks(&self, length: u64, pixels: u64) -> AxisBlocks {
         match self.keep_partial {
             true => {
@@ -157,21 +157,21 @@ impl Rebinning {
     }
 }
 
-/// The node of blocks of pixels.
+/// Node that combines blocks of pixels.
 #[derive(Debug)]
 struct Rebin {
     input: Arc<dyn Node>,
     axes: Vec<u64>,
-    /// Pixels of a block along each axis.
+    /// Number of pixels of a block along each axis.
     block: Vec<u64>,
     statistic: BlockStatistic,
     encoding: Encoding,
-    /// The results are sums or extremes of integers, and exact.
+    /// Whether results are sums or extremes of integers, and exact.
     exact: bool,
 }
 
 impl Rebin {
-    /// `integers` is the encoding of exact results of integers; `None` for results that are floats.
+    /// Creates the node; `integers` is the encoding of exact integer results, `None` for float results.
     fn new(
         input: Arc<dyn Node>,
         blocks: &[AxisBlocks],
@@ -186,16 +186,16 @@ impl Rebin {
         Rebin { input, axes, block, statistic, encoding, exact: integers.is_some() }
     }
 
-    /// The pixels of the input that the blocks of a box are made of.
+    /// Returns the box of the input that the blocks of a box need.
     fn needed(&self, window: &Window) -> Window {
-        let mut needed = window.clone();
+        let mut input_box = window.clone();
         for (axis, &pixels) in self.block.iter().enumerate() {
             let begin = window.first[axis] * pixels;
             let end =
                 ((window.first[axis] + window.count[axis]) * pixels).min(self.input.axes()[axis]);
-            (needed.first[axis], needed.count[axis]) = (begin, end - begin);
+            (input_box.first[axis], input_box.count[axis]) = (begin, end - begin);
         }
-        needed
+        input_box
     }
 
     fn rebin<T: Native + Into<f64>>(
@@ -204,11 +204,11 @@ impl Rebin {
         feed: &mut Feed<'_>,
         out: &mut [u8],
     ) -> Result<(), IoError> {
-        let needed = self.needed(window);
-        let mut values = T::take(feed.scratch, needed.pixels() as usize)?;
-        T::values(&*self.input, &needed, feed, &mut values)?;
+        let input_box = self.needed(window);
+        let mut values = T::take(feed.scratch, input_box.pixels() as usize)?;
+        T::values(&*self.input, &input_box, feed, &mut values)?;
         let mut results = feed.scratch.f64s(window.pixels() as usize)?;
-        let rows = BlockRows { needed: &needed, window, block: &self.block };
+        let rows = BlockRows { input_box: &input_box, window, block: &self.block };
         match self.statistic {
             BlockStatistic::Mean => rows.sums(&values, true, &mut results)?,
             BlockStatistic::Sum => rows.sums(&values, false, &mut results)?,
@@ -224,7 +224,7 @@ impl Rebin {
 }
 
 impl Rebin {
-    /// Sums and extremes of integers.
+    /// Computes sums and extremes of integers.
     fn rebin_integers(
         &self,
         window: &Window,
@@ -236,24 +236,27 @@ impl Rebin {
             BlockStatistic::Max => Ord::max,
             _ => |sum, pixel| sum + pixel,
         };
-        let needed = self.needed(window);
+        let input_box = self.needed(window);
         let from = self.input.encoding();
-        let mut bytes = feed.scratch.bytes(needed.pixels() as usize * from.pixel_bytes())?;
-        self.input.fill(&needed, feed, &mut bytes)?;
-        let mut pixels = memory::with_room(needed.pixels() as usize, "the pixels of blocks")?;
+        let mut bytes = feed.scratch.bytes(input_box.pixels() as usize * from.pixel_bytes())?;
+        self.input.fill(&input_box, feed, &mut bytes)?;
+        let mut pixels = memory::with_room(input_box.pixels() as usize, "the pixels of blocks")?;
         wide_integers::each(&bytes, &from, |pixel| pixels.push(pixel));
         feed.scratch.give_back_bytes(bytes);
         let count = window.pixels() as usize;
         let mut results: Vec<Option<i128>> = memory::filled(count, None, "blocks of pixels")?;
         let (width, length) = (window.count[0] as usize, self.block[0] as usize);
-        BlockRows { needed: &needed, window, block: &self.block }.each(&pixels, |row, number| {
-            let results = &mut results[number * width..(number + 1) * width];
-            for (block, result) in row.chunks(length).zip(results) {
-                for pixel in block.iter().copied().flatten() {
-                    *result = Some(result.map_or(pixel, |result| merge(result, pixel)));
+        BlockRows { input_box: &input_box, window, block: &self.block }.each(
+            &pixels,
+            |row, number| {
+                let results = &mut results[number * width..(number + 1) * width];
+                for (block, result) in row.chunks(length).zip(results) {
+                    for pixel in block.iter().copied().flatten() {
+                        *result = Some(result.map_or(pixel, |result| merge(result, pixel)));
+                    }
                 }
-            }
-        });
+            },
+        );
         let zero = if self.encoding.pixel == PixelType::U64 { 1 << 63 } else { 0 };
         for (result, out) in results.iter().zip(out.as_chunks_mut::<8>().0) {
             *out = match (result, self.encoding.pixel) {
@@ -267,23 +270,23 @@ impl Rebin {
     }
 }
 
-/// The rows of pixels along x that the blocks of a box are made of.
+/// Rows of input pixels along x in the blocks of a box.
 struct BlockRows<'a> {
-    needed: &'a Window,
+    input_box: &'a Window,
     window: &'a Window,
     block: &'a [u64],
 }
 
 impl BlockRows<'_> {
-    /// Visits the rows in order, each with the number of the row of results that it belongs to.
+    /// Visits the rows in order, each with the number of its row of results.
     fn each<'v, T>(&self, values: &'v [T], mut visit: impl FnMut(&'v [T], usize)) {
-        let length = self.needed.count[0] as usize;
+        let length = self.input_box.count[0] as usize;
         for (number, row) in (0u64..).zip(values.chunks_exact(length)) {
             let (mut rest, mut result, mut stride) = (number, 0, 1);
             for axis in 1..self.block.len() {
-                result += rest % self.needed.count[axis] / self.block[axis] * stride;
+                result += rest % self.input_box.count[axis] / self.block[axis] * stride;
                 stride *= self.window.count[axis];
-                rest /= self.needed.count[axis];
+                rest /= self.input_box.count[axis];
             }
             visit(row, result as usize);
         }
@@ -297,10 +300,10 @@ impl BlockRows<'_> {
     ) -> Result<(), IoError> {
         let (width, pixels) = (self.window.count[0] as usize, self.block[0] as usize);
         let mut counts = memory::filled(results.len(), 0u32, "the counts of blocks")?;
-        // A block of equal pixels has their value as its mean, which a rounded sum over the count may miss.
+        // The mean of equal pixels must be their value, which a rounded sum divided by the count may miss.
         let compared = if mean { results.len() } else { 0 };
         let mut common = memory::filled(compared, Common::Unknown, "the values of blocks")?;
-        // Not 0.0, which would turn a block of -0.0 into 0.0.
+        // Not 0.0, which would change the sum of a block of -0.0 to 0.0.
         results.fill(-0.0);
         self.each(values, |row, number| {
             let range = number * width..(number + 1) * width;
@@ -365,7 +368,7 @@ impl BlockRows<'_> {
         results: &mut [f64],
     ) -> Result<(), IoError> {
         let (width, pixels) = (self.window.count[0] as usize, self.block[0] as usize);
-        // The pixels of each block side by side, and how many there are already.
+        // The pixels of each block, contiguous, and their number so far.
         let most = self.block.iter().product::<u64>() as usize;
         let mut gathered = feed.scratch.f64s(most * results.len())?;
         let mut counts = memory::filled(results.len(), 0usize, "the counts of blocks")?;
@@ -397,7 +400,7 @@ fn add(value: f64, sum: &mut f64, count: &mut u32) {
     *count += u32::from(good);
 }
 
-/// The median, which reorders the numbers; NaN for none.
+/// Returns the median, reordering the numbers; NaN for none.
 fn median(values: &mut [f64]) -> f64 {
     let middle = values.len() / 2;
     if values.is_empty() {
@@ -460,7 +463,7 @@ mod tests {
     use crate::file::OpenOptions;
     use crate::smooth::Smoothing;
 
-    /// An image of 64 x 64 x 4096 bytes.
+    /// Creates an image of 64 x 64 x 4096 bytes.
     fn cube() -> Image {
         let cards = ["BITPIX", "8", "NAXIS", "3", "NAXIS1", "64", "NAXIS2", "64", "NAXIS3", "4096"];
         let cards = cards.chunks(2).map(|card| format!("{:<8}= {:>20}", card[0], card[1]));

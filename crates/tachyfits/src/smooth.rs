@@ -29,60 +29,61 @@ pub use plane::PlaneSmoothing;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Edge {
-    /// The pixel at the end again and again, as MIRIAD's hanning and SciPy's "nearest".
+    /// The pixel at the end, repeated: MIRIAD's hanning, SciPy's "nearest".
     #[default]
     Repeat,
-    /// The mirror images about the centre of the pixel at the end, which Hanning makes the mean of the last pair, as
-    /// CASA's ia.hanning.
+    /// Mirror images about the centre of the last pixel; Hanning weights then give the mean of the last pair
+    /// of pixels, as CASA's ia.hanning does.
     Pair,
     /// Zeros, as NEMO's ccdsmooth.
     Zero,
-    /// Undefined pixels, treated as those within the image.
+    /// Undefined pixels, treated like undefined pixels within the image.
     Blank,
-    /// Nothing: pixels whose neighbours would lie beyond stay as they are.
+    /// No values: a pixel whose neighbours lie beyond an end keeps its value.
     Keep,
 }
 
 tachyfits_io::options! {
-    /// A smoothing along one axis.
+    /// Options of a smoothing along one axis.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Smoothing {
-        /// The axis, 0 for NAXIS1.
+        /// Axis; 0 is NAXIS1.
         pub axis: usize,
-        /// Weights of the neighbours from the lowest index to the highest, odd in number, the middle one for the pixel itself.
-        /// They are used as they are: weights that add up to 1 keep the scale.
+        /// Weights from the lowest index to the highest: an odd number, the middle one for the pixel itself.
+        /// Weights are not normalised: those that add up to 1 keep the scale.
         pub weights: Vec<f64>,
         /// Values of the pixels beyond the ends.
         pub edge: Edge,
         /// Treatment of undefined pixels.
         pub blanks: Blanks,
-        /// Whether undefined pixels get values where their neighbours give one; otherwise they stay undefined.
+        /// Whether undefined pixels get values if a neighbour is defined; otherwise they stay undefined.
         pub fill: bool,
-        /// Keep the results for the first pixel and every n-th after it; 1 for all.
+        /// Step between results: the first pixel and every n-th after it; 1 for all pixels.
         pub every: u64,
     }
 }
 
-/// The most weights; more than any axis needs, few enough that a box and its neighbours stay in memory.
+/// Maximum number of weights: more than any axis needs, few enough for a box and its neighbours to fit in
+/// memory.
 const MOST_WEIGHTS: usize = 10_001;
 
 /// Purpose of the memory, for errors.
 const ENDS: &str = "the ends of lines";
 
-/// The kernels that have a name.
+/// Named kernels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SmoothingKernel {
     /// ¼, ½, ¼.
     Hanning,
-    /// The mean of this many pixels, an odd number.
+    /// The mean of this number of pixels, which must be odd.
     Boxcar(usize),
-    /// A Gaussian of this full width at half maximum in pixels, cut at 4 standard deviations.
+    /// A Gaussian with this full width at half maximum in pixels, truncated at 4 standard deviations.
     Gaussian(f64),
 }
 
 impl SmoothingKernel {
-    /// Its weights, which add up to 1 but for rounding.
+    /// Returns the weights, which add up to 1 except for rounding.
     ///
     /// ```
     /// use tachyfits::smooth::SmoothingKernel;
@@ -127,7 +128,7 @@ fn gaussian(width: f64) -> Vec<f64> {
 }
 
 impl Smoothing {
-    /// These weights along an axis, with the default edges and blanks.
+    /// Creates a smoothing with these weights along an axis and the default edges and blanks.
     pub fn new(axis: usize, weights: Vec<f64>) -> Smoothing {
         let blanks = Blanks::Renormalise;
         Smoothing { axis, weights, edge: Edge::default(), blanks, fill: false, every: 1 }
@@ -142,12 +143,12 @@ impl Smoothing {
     }
 }
 
-/// Weights as HISTORY tells them: a few as they are, of more how wide they are.
+/// Formats weights for HISTORY: up to 5 are listed, more are summarised by number and width.
 fn weights_text(weights: &[f64]) -> String {
     const MOST: usize = 5;
     if weights.len() <= MOST {
-        let listed: Vec<String> = weights.iter().map(f64::to_string).collect();
-        return format!("weights {}", listed.join(" "));
+        let numbers: Vec<String> = weights.iter().map(f64::to_string).collect();
+        return format!("weights {}", numbers.join(" "));
     }
     let half = (weights.len() / 2) as f64;
     let offsets = (0..weights.len()).map(|place| place as f64 - half);
@@ -156,7 +157,7 @@ fn weights_text(weights: &[f64]) -> String {
     let size: f64 = weights.iter().map(|weight| weight.abs()).sum();
     let dispersion = (square / sum).sqrt();
     let (count, middle) = (weights.len(), weights[weights.len() / 2]);
-    // Weights of a derivative add up to 0, but for rounding, and have no dispersion.
+    // Weights of a derivative add up to 0, except for rounding, and have no dispersion.
     match dispersion.is_finite() && sum.abs() > 1e-9 * size {
         true => format!(
             "{count} weights ({middle:.4} in the middle, dispersion {dispersion:.3} pixels)"
@@ -165,15 +166,16 @@ fn weights_text(weights: &[f64]) -> String {
     }
 }
 
-/// Edges and blanks as HISTORY tells them, in the words of the interfaces.
+/// Formats edges and blanks for HISTORY, in the words of the interfaces.
 fn policies_text(edge: Edge, blanks: Blanks, fill: bool) -> String {
     let text = format!("edges: {edge:?}, blanks: {blanks:?}").to_lowercase();
     if fill { text + ", filled" } else { text }
 }
 
 impl Image {
-    /// The image smoothed along one axis, computed when it is read or written: float32 for pixels of up to 16 bits and
-    /// float32, float64 for the others. Sums are taken in f64 in the order of the weights and rounded once.
+    /// Returns the image smoothed along one axis; pixels are computed when they are read or written. Results
+    /// are float32 for pixels of up to 16 bits and float32, float64 for others. Sums are taken in f64 in the
+    /// order of the weights and rounded once.
     ///
     /// # Errors
     /// [`Reason::Smoothing`] unless there is an odd number of finite weights and `every` is at least 1,
@@ -203,7 +205,8 @@ impl Image {
     }
 }
 
-/// Refuses numbers of planes unless there is one for each plane along the axes, or one without axes.
+/// Returns an error unless there is one number per plane along the varying axes, or a single number if no
+/// axis varies.
 fn check_planes(varying: &[usize], count: usize, axes: &[u64], what: &str) -> Result<(), Error> {
     let mut lengths = varying.iter().map(|&axis| axes[axis]);
     let planes = lengths.try_fold(1u64, |all, length| all.checked_mul(length));
@@ -214,7 +217,8 @@ fn check_planes(varying: &[usize], count: usize, axes: &[u64], what: &str) -> Re
     Err(Error::refused(Reason::Smoothing, expected, count.to_string()))
 }
 
-/// The place of a plane of a window, counted in the order of its planes, among those along some axes of an image.
+/// Returns the index of a window's plane among the planes along the varying axes of an image. `plane` counts
+/// the planes of the window.
 fn plane_place(window: &Window, plane: usize, varying: &[usize], axes: &[u64]) -> usize {
     let (mut place, mut stride, mut rest) = (0, 1, plane as u64);
     let mut at = window.first.clone();
@@ -229,32 +233,33 @@ fn plane_place(window: &Window, plane: usize, varying: &[usize], axes: &[u64]) -
     place as usize
 }
 
-/// Refuses weights that cannot be used.
+/// Returns an error unless the weights and the step are valid.
 fn check_weights(weights: &[f64], every: u64) -> Result<(), Error> {
-    let odd = weights.len() % 2 == 1 && weights.len() <= MOST_WEIGHTS;
-    if odd && weights.iter().all(|weight| weight.is_finite()) && every > 0 {
+    let is_odd = weights.len() % 2 == 1 && weights.len() <= MOST_WEIGHTS;
+    if is_odd && weights.iter().all(|weight| weight.is_finite()) && every > 0 {
         return Ok(());
     }
     let expected = format!(
         "an odd number of finite weights, at most {MOST_WEIGHTS}, and every 1st, 2nd, ... result kept"
     );
-    let found = format!("{} weights, every {every}", weights.len());
-    Err(Error::refused(Reason::Smoothing, expected, found))
+    let actual = format!("{} weights, every {every}", weights.len());
+    Err(Error::refused(Reason::Smoothing, expected, actual))
 }
 
-/// Rows of fewer pixels than this are smoothed several at a time.
+/// Rows of fewer pixels are smoothed several at a time.
 const SHORT_ROWS: usize = 4096;
-/// Longer rows than this are smoothed in strips: a row of one is still in the second-level cache when the next result needs it.
+/// Longer rows are smoothed in strips: the row of a strip is still in the L2 cache when the next result needs
+/// it.
 const STRIP_PIXELS: usize = 8192;
 
-/// The node of a smoothing.
+/// Node that smooths along one axis.
 #[derive(Debug)]
 struct Smooth {
     input: Arc<dyn Node>,
     axes: Vec<u64>,
     smoothing: Smoothing,
     encoding: Encoding,
-    /// The values of the input are exact in f32, and no sum leaves its range.
+    /// Whether the input is exact in f32 and no sum leaves the range of f32.
     narrow: bool,
 }
 
@@ -266,7 +271,7 @@ enum Neighbour {
     Blank,
 }
 
-/// The neighbour at an index along an axis of this length, possibly beyond its ends.
+/// Returns the neighbour at an index along an axis of `length` pixels, which may lie beyond its ends.
 fn neighbour(index: i64, length: u64, edge: Edge) -> Neighbour {
     let last = length as i64 - 1;
     if (0..=last).contains(&index) {
@@ -298,7 +303,7 @@ impl Smooth {
         self.input.axes()[self.smoothing.axis]
     }
 
-    /// The box of the input that a box needs.
+    /// Returns the box of the input that a box of results needs.
     fn needed(&self, window: &Window) -> Window {
         let Smoothing { axis, every, .. } = self.smoothing;
         let (first, count) = (window.first[axis], window.count[axis]);
@@ -312,13 +317,14 @@ impl Smooth {
         neighbour(index, self.length(), self.smoothing.edge)
     }
 
-    /// The result for this index of the input is the pixel itself.
+    /// Whether the result for this index of the input is the pixel itself.
     fn keeps(&self, index: u64) -> bool {
         let half = self.smoothing.half();
         self.smoothing.edge == Edge::Keep && (index < half || index + half >= self.length())
     }
 
-    /// Smooths big-endian f32 where they lie, if the input is stored so and no line or row of the box is in two pieces.
+    /// Smooths big-endian f32 without copying them. Returns false if the input has another encoding, or if a
+    /// line or row of the box is split between two pieces.
     fn smooth_stored(
         &self,
         window: &Window,
@@ -329,17 +335,17 @@ impl Smooth {
         if !self.narrow || self.input.encoding() != singles || self.encoding != singles {
             return Ok(false);
         }
-        let needed = self.needed(window);
-        let (inner, length, _) = needed.around(self.smoothing.axis);
+        let input_box = self.needed(window);
+        let (inner, length, _) = input_box.around(self.smoothing.axis);
         let row = if inner == 1 { length } else { inner };
-        let piece = needed.runs(self.input.axes()).next().map_or(0, |(_, count)| count as usize);
+        let piece = input_box.runs(self.input.axes()).next().map_or(0, |(_, count)| count as usize);
         if piece == 0 || !piece.is_multiple_of(row) {
             return Ok(false);
         }
-        let Some(pieces) = self.input.stored(&needed, feed) else { return Ok(false) };
+        let Some(pieces) = self.input.stored(&input_box, feed) else { return Ok(false) };
         let pieces = pieces.map(|piece| feed.fetched.piece(piece).as_chunks().0).collect();
         let pieces = InputPieces { pieces, length: piece };
-        self.smooth::<[u8; 4]>(&pieces, &needed, window, feed, out)?;
+        self.smooth::<[u8; 4]>(&pieces, &input_box, window, feed, out)?;
         Ok(true)
     }
 
@@ -350,11 +356,11 @@ impl Smooth {
         feed: &mut Feed<'_>,
         out: &mut [u8],
     ) -> Result<(), IoError> {
-        let needed = self.needed(window);
-        let mut values = T::take(feed.scratch, needed.pixels() as usize)?;
-        T::values(&*self.input, &needed, feed, &mut values)?;
+        let input_box = self.needed(window);
+        let mut values = T::take(feed.scratch, input_box.pixels() as usize)?;
+        T::values(&*self.input, &input_box, feed, &mut values)?;
         let pieces = InputPieces { length: values.len(), pieces: vec![&values[..]] };
-        self.smooth(&pieces, &needed, window, feed, out)?;
+        self.smooth(&pieces, &input_box, window, feed, out)?;
         T::give_back(feed.scratch, values);
         Ok(())
     }
@@ -362,14 +368,14 @@ impl Smooth {
     fn smooth<T: Number>(
         &self,
         values: &InputPieces<'_, T>,
-        needed: &Window,
+        input_box: &Window,
         window: &Window,
         feed: &mut Feed<'_>,
         out: &mut [u8],
     ) -> Result<(), IoError> {
         let axis = self.smoothing.axis;
-        let begin = needed.first[axis];
-        let (inner, length, outer) = needed.around(axis);
+        let begin = input_box.first[axis];
+        let (inner, length, outer) = input_box.around(axis);
         let results = window.count[axis] as usize;
         let first = window.first[axis];
         let half = self.smoothing.half() as usize;
@@ -400,7 +406,7 @@ impl Smooth {
         Ok(())
     }
 
-    /// Results of which each is a row of pixels side by side.
+    /// Smooths across rows: each result is a row of contiguous pixels.
     fn across_rows<T: Number>(
         &self,
         lines: &InputRows<'_, T>,
@@ -423,7 +429,7 @@ impl Smooth {
             let mut result = 0;
             while result < results {
                 let count = self.rows_at_once(lines, index, results - result);
-                // Of several rows, which are short, the strip is all of each.
+                // If several short rows are smoothed at once, the strip covers all of each.
                 let strip = strip.start..strip.end + (count - 1) * inner;
                 let at = result * inner * size;
                 let out = &mut out[at + strip.start * size..at + strip.end * size];
@@ -445,11 +451,16 @@ impl Smooth {
         Ok(())
     }
 
-    /// Number of next results that are smoothed as one row, whose neighbours are contiguous and all
-    /// inside the image: the overhead of a row matters if it is short.
-    fn rows_at_once<T: Number>(&self, lines: &InputRows<'_, T>, index: u64, left: usize) -> usize {
+    /// Returns the number of next results to smooth as one row: their neighbours are contiguous and inside
+    /// the image. Smoothing short rows together saves overhead per row.
+    fn rows_at_once<T: Number>(
+        &self,
+        lines: &InputRows<'_, T>,
+        index: u64,
+        remaining: usize,
+    ) -> usize {
         let half = self.smoothing.half();
-        let most = left.min(SHORT_ROWS / lines.inner);
+        let most = remaining.min(SHORT_ROWS / lines.inner);
         if self.smoothing.every > 1 || most < 2 || index < half || index + half >= self.length() {
             return 1;
         }
@@ -458,8 +469,8 @@ impl Smooth {
         most.min(inside).min(together).max(1)
     }
 
-    /// Whole lines along the axis, one after the other: they are smoothed as if they were one, and what is near their ends
-    /// once more, for all lines at a time.
+    /// Smooths whole contiguous lines along the axis as if they were one line, then smooths the pixels near
+    /// their ends again, for all lines at a time.
     fn along_whole_lines<T: Number>(
         &self,
         values: &[T],
@@ -499,7 +510,8 @@ impl Smooth {
         Ok(())
     }
 
-    /// Contiguous results along the axis itself: the line, shifted by a pixel, serves as the rows.
+    /// Smooths contiguous results along the axis itself: the line, shifted by one pixel at a time, serves as
+    /// the rows.
     fn along_line<T: Number>(
         &self,
         values: &[T],
@@ -524,19 +536,19 @@ impl Smooth {
         let mut result = T::take(feed.scratch, count)?;
         T::smooth(&rows, &self.smoothing.stencil(), feed.tier, &mut result);
         self.keep_ends(&padded[half..], from, &mut result);
-        let kept = (results.end - results.start) as usize;
+        let count = (results.end - results.start) as usize;
         if every > 1 {
-            for at in 0..kept {
+            for at in 0..count {
                 result[at] = result[at * every as usize];
             }
         }
-        T::encode(&result[..kept], &self.encoding, feed, out)?;
+        T::encode(&result[..count], &self.encoding, feed, out)?;
         T::give_back(feed.scratch, result);
         T::give_back(feed.scratch, padded);
         Ok(())
     }
 
-    /// Puts the pixels back that stay as they are.
+    /// Restores pixels near the ends that keep their values.
     fn keep_ends<T: Number>(&self, pixels: &[T], first: u64, result: &mut [T]) {
         if self.smoothing.edge != Edge::Keep {
             return;

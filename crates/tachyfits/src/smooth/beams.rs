@@ -1,8 +1,9 @@
 //! Smoothing of planes with elliptical Gaussians, which may differ from plane to plane.
 //!
-//! By its definition a result is one sum over the pixels of the ellipse, in the order of their rows: the rows of a plane,
-//! shifted, are the rows of a stencil. A wide kernel is summed in parts (`parts.rs`), which differ from it by no more than
-//! is cut off; but where few pixels are defined, and the parts would show, or a pixel is infinite, it is that one sum.
+//! A result is defined as one sum over the pixels of the ellipse, in the order of their rows: the rows of a
+//! plane, shifted, are the rows of a stencil. A wide kernel is summed in parts instead (`parts.rs`), which
+//! differ from that sum by no more than truncation does. The one sum is used where few pixels are defined,
+//! which would expose the difference, or a pixel is infinite.
 
 #[cfg(test)]
 mod twins;
@@ -26,81 +27,84 @@ use crate::number::float_encoding;
 use crate::survival::Change;
 
 tachyfits_io::options! {
-    /// A smoothing of the planes of NAXIS1 and NAXIS2 with Gaussians.
+    /// Options of a smoothing of the planes of NAXIS1 and NAXIS2 with Gaussians.
     #[derive(Clone, Debug, PartialEq)]
     pub struct BeamSmoothing {
-        /// The axes along which the kernels vary, 0 for NAXIS1; neither of the first two.
+        /// Axes along which the kernels vary; 0 is NAXIS1. The first two axes are not allowed.
         pub axes: Vec<usize>,
-        /// The kernels along these axes, the first axis varying fastest; one without axes.
+        /// Kernels along these axes, the first axis varying fastest; a single kernel if no axis varies.
         pub kernels: Vec<PlaneKernel>,
         /// Values of the pixels beyond the edges.
         pub edge: Edge,
         /// Treatment of undefined pixels.
         pub blanks: Blanks,
-        /// Whether undefined pixels get values where their neighbours give one.
+        /// Whether undefined pixels get values if a neighbour is defined.
         pub fill: bool,
     }
 }
 
 impl BeamSmoothing {
-    /// A smoothing that repeats the pixels at the edges and leaves undefined pixels out.
+    /// Creates a smoothing that repeats the pixels at the edges and ignores undefined pixels.
     pub fn new(axes: Vec<usize>, kernels: Vec<PlaneKernel>) -> BeamSmoothing {
         let (edge, blanks) = (Edge::Repeat, Blanks::Renormalise);
         BeamSmoothing { axes, kernels, edge, blanks, fill: false }
     }
 }
 
-/// The kernel of a plane: a Gaussian, cut where the rounding of results hides the rest, whose weights add up to 1.
+/// Kernel of a plane: a Gaussian with weights that add up to 1, truncated where rounding of results hides the
+/// rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlaneKernel {
-    /// Squared full widths at half maximum in pixels, as a matrix: xx, xy, yy. All 0 for pixels that stay as they are.
+    /// Squared full widths at half maximum in pixels, as a matrix: xx, xy, yy. All 0 leave the pixels
+    /// unchanged.
     pub widths: [f64; 3],
-    /// Every result is multiplied by this number; NaN for a plane that becomes undefined.
+    /// Factor of every result; NaN for a plane that becomes undefined.
     pub scale: f64,
 }
 
-/// Squared full widths at half maximum, by the squared standard deviation.
+/// Ratio of the squared full width at half maximum to the variance.
 const SQUARES: f64 = 8.0 * std::f64::consts::LN_2;
 
-/// The precision of results of a type.
+/// Returns the precision of results of a type.
 fn precision_of(pixel: PixelType) -> Precision {
     if pixel == PixelType::F32 { SINGLE } else { DOUBLE }
 }
 
-/// The least weight of the defined pixels, as a part of that of all, for sums in parts: renormalising multiplies what they
-/// leave by up to the inverse.
+/// Minimum weight of the defined pixels, as a fraction of the weight of all, for sums in parts: renormalising
+/// multiplies the error of the sum by up to the inverse.
 const LEAST_DEFINED: f64 = 0.125;
 
-/// An ellipse whose width in pixels is less than this is interpolated: its samples would miss a part of it.
+/// Minimum width in pixels of a sampled ellipse: samples of a narrower one would miss parts of it, so it is
+/// interpolated.
 const SAMPLED: f64 = 2.0;
 
-/// Pixels that a polynomial goes through, of fifth degree.
+/// Number of pixels that a polynomial of fifth degree interpolates.
 const POINTS: usize = 6;
 
-/// The most pixels of a kernel.
+/// Maximum number of pixels of a kernel.
 const MOST_PIXELS: f64 = 524_288.0;
 
 /// Weights of the pixels around a result.
 #[derive(Clone, Debug, PartialEq)]
 struct Weights {
-    /// Rows and columns from the result, row by row.
+    /// Offsets of rows and columns from the result, row by row.
     offsets: Vec<(i64, i64)>,
     values: Vec<f64>,
 }
 
 impl PlaneKernel {
-    /// How far the kernel reaches along x and y.
+    /// Returns the half-width of the kernel along x and y.
     fn halves(&self, reach: f64) -> [usize; 2] {
         let [xx, _, yy] = self.widths;
-        let more = if self.is_narrow() { POINTS / 2 } else { 0 };
+        let extra = if self.is_narrow() { POINTS / 2 } else { 0 };
         let half = |square: f64| match square > 0.0 {
-            true => (reach * (square / SQUARES).sqrt()) as usize + more,
+            true => (reach * (square / SQUARES).sqrt()) as usize + extra,
             false => 0,
         };
         [half(xx), half(yy)]
     }
 
-    /// The squared standard deviations, as a matrix: xx, xy, yy.
+    /// Returns the variances as a matrix: xx, xy, yy.
     pub(super) fn covariance(&self) -> [f64; 3] {
         self.widths.map(|square| square / SQUARES)
     }
@@ -111,21 +115,21 @@ impl PlaneKernel {
         is_matrix && xy.is_finite() && xx.max(yy) < 1e8 && !self.scale.is_infinite()
     }
 
-    /// The squared widths along the axes of the ellipse, the major one first.
+    /// Returns the squared widths along the axes of the ellipse, the major axis first.
     fn squares(&self) -> [f64; 2] {
         let [xx, xy, yy] = self.widths;
         let (mean, half) = ((xx + yy) / 2.0, ((xx - yy) / 2.0).hypot(xy));
-        // Rounding leaves a line a width.
+        // Rounding gives a line a small width.
         let (major, minor) = (mean + half, mean - half);
         [major, if minor > 1e-12 * major { minor } else { 0.0 }]
     }
 
-    /// Pixels are too far apart to sample the ellipse.
+    /// Whether pixels are too far apart to sample the ellipse.
     fn is_narrow(&self) -> bool {
         self.squares()[1] < SAMPLED * SAMPLED
     }
 
-    /// The weights of the pixels around a result.
+    /// Returns the weights of the pixels around a result.
     fn weights(&self, reach: f64) -> Weights {
         let [x_half, y_half] = self.halves(reach);
         let mut grid = WeightGrid::new(x_half, y_half);
@@ -136,7 +140,7 @@ impl PlaneKernel {
         grid.finish()
     }
 
-    /// Puts the Gaussian at the pixels within its reach.
+    /// Samples the Gaussian at the pixels within its reach.
     fn sample(&self, reach: f64, grid: &mut WeightGrid) {
         let [xx, xy, yy] = self.widths;
         let determinant = xx * yy - xy * xy;
@@ -151,8 +155,8 @@ impl PlaneKernel {
         }
     }
 
-    /// Adds up points of the Gaussian, close to each other along its axes. The image at a point is interpolated by a
-    /// polynomial, which keeps the second moments.
+    /// Adds closely spaced points of the Gaussian along its axes. A polynomial, which preserves the second
+    /// moments, interpolates the image at each point.
     fn interpolate(&self, reach: f64, grid: &mut WeightGrid) {
         let [xx, xy, yy] = self.widths;
         let angle = 0.5 * (2.0 * xy).atan2(xx - yy);
@@ -173,19 +177,20 @@ impl PlaneKernel {
     }
 }
 
-/// Points of a Gaussian of this standard deviation and their weights; one point for 0.
+/// Returns points of a Gaussian with this standard deviation and their weights; a single point for 0.
 fn points(sigma: f64, reach: f64) -> Vec<(f64, f64)> {
     if sigma == 0.0 {
         return vec![(0.0, 1.0)];
     }
-    // Half a standard deviation apart, a sum of points is an integral to the last digit.
+    // For points half a standard deviation apart, the sum equals the integral to the last digit.
     let step = (sigma / 2.0).min(0.5);
     let last = (reach * sigma / step) as i64;
     let point = |number: i64| number as f64 * step;
     (-last..=last).map(|at| (point(at), (-0.5 * (point(at) / sigma).powi(2)).exp())).collect()
 }
 
-/// The first of the pixels around a place, and the weights of the polynomial through them (Lagrange).
+/// Returns the first of the pixels around a position, and the weights of the polynomial through them
+/// (Lagrange).
 fn polynomial(place: f64) -> (i64, [f64; POINTS]) {
     let below = place.floor();
     let first = below - (POINTS / 2 - 1) as f64;
@@ -198,7 +203,7 @@ fn polynomial(place: f64) -> (i64, [f64; POINTS]) {
     (first as i64, weights)
 }
 
-/// Weights by row and column.
+/// Weights in a grid of rows and columns.
 struct WeightGrid {
     x_half: i64,
     y_half: i64,
@@ -212,7 +217,7 @@ impl WeightGrid {
         WeightGrid { x_half: x_half as i64, y_half: y_half as i64, values }
     }
 
-    /// Adds to a weight; those beyond the reach of the kernel are 0.
+    /// Adds to a weight. Weights beyond the reach of the kernel are ignored: they are 0.
     fn add(&mut self, x: i64, y: i64, weight: f64) {
         if weight != 0.0 && x.abs() <= self.x_half && y.abs() <= self.y_half {
             let at = (y + self.y_half) * (2 * self.x_half + 1) + x + self.x_half;
@@ -220,7 +225,7 @@ impl WeightGrid {
         }
     }
 
-    /// The weights that are not 0, adding up to 1.
+    /// Returns the non-zero weights, normalised to add up to 1.
     fn finish(self) -> Weights {
         let sum: f64 = self.values.iter().sum();
         let width = 2 * self.x_half + 1;
@@ -236,12 +241,12 @@ impl WeightGrid {
 }
 
 impl Image {
-    /// The planes smoothed with Gaussians, computed when they are read or written. Values have the types of
-    /// [`Image::smooth`]; sums are taken in f64, row by row of the kernel, and rounded once.
+    /// Returns the planes smoothed with Gaussians; pixels are computed when they are read or written. Values
+    /// have the types of [`Image::smooth`]; sums are taken in f64, row by row of the kernel, and rounded
+    /// once.
     ///
-    /// # Errors
-    /// [`Reason::Smoothing`] unless there is a kernel for each plane, each is a matrix of squares, and none has more
-    /// than 524 288 pixels, those of its box; [`Reason::NoSuchAxis`].
+    /// # Errors [`Reason::Smoothing`] unless there is one kernel per plane, each is a matrix of squares, and
+    /// the box of each has at most 524 288 pixels; [`Reason::NoSuchAxis`].
     pub fn smooth_beams(&self, smoothing: &BeamSmoothing) -> Result<FitsFile, Error> {
         self.check_axis(1)?;
         for &axis in &smoothing.axes {
@@ -264,13 +269,13 @@ impl Image {
 }
 
 fn check_kernels(smoothing: &BeamSmoothing, axes: &[u64], reach: f64) -> Result<(), Error> {
-    let refused =
-        |expected: String, found: String| Err(Error::refused(Reason::Smoothing, expected, found));
+    let refuse =
+        |expected: String, actual: String| Err(Error::refused(Reason::Smoothing, expected, actual));
     let kernels = &smoothing.kernels;
     check_planes(&smoothing.axes, kernels.len(), axes, "a kernel")?;
     if let Some(wrong) = kernels.iter().find(|kernel| !kernel.is_valid()) {
         let expected = "a matrix of squared widths, and a scale".to_owned();
-        return refused(expected, format!("{:?} and {}", wrong.widths, wrong.scale));
+        return refuse(expected, format!("{:?} and {}", wrong.widths, wrong.scale));
     }
     let size = |kernel: &PlaneKernel| {
         let [x, y] = kernel.halves(reach).map(|half| 2.0 * half as f64 + 1.0);
@@ -279,18 +284,18 @@ fn check_kernels(smoothing: &BeamSmoothing, axes: &[u64], reach: f64) -> Result<
     let widest = kernels.iter().map(size).fold(0.0, f64::max);
     if widest > MOST_PIXELS {
         let expected = format!("kernels of at most {MOST_PIXELS} pixels");
-        return refused(expected, format!("one of about {widest:.0} pixels"));
+        return refuse(expected, format!("one of about {widest:.0} pixels"));
     }
     Ok(())
 }
 
-/// The node of a smoothing with Gaussians.
+/// Node that smooths planes with Gaussians.
 #[derive(Debug)]
 struct SmoothBeams {
     input: Arc<dyn Node>,
     smoothing: BeamSmoothing,
     precision: Precision,
-    /// The farthest that the sums of a kernel reach along x and y.
+    /// Maximum half-width of the kernels' sums along x and y.
     halves: [usize; 2],
     encoding: Encoding,
 }
@@ -312,20 +317,21 @@ impl SmoothBeams {
         Ok(SmoothBeams { precision, halves, encoding, input, smoothing })
     }
 
-    /// The window of the input that a window needs, and where its pixels are along x and y.
+    /// Returns the window of the input that a window of results needs, and the positions of its pixels along
+    /// x and y.
     fn needed(&self, window: &Window) -> (Window, [Places; 2]) {
         let places = [0, 1].map(|axis| {
             let length = self.input.axes()[axis];
             Places::new(window.first[axis], window.count[axis], self.halves[axis], length)
         });
-        let mut needed = window.clone();
+        let mut input_window = window.clone();
         for (axis, places) in places.iter().enumerate() {
-            needed = needed.along(axis, places.first, places.needed as u64);
+            input_window = input_window.along(axis, places.first, places.needed as u64);
         }
-        (needed, places)
+        (input_window, places)
     }
 
-    /// Smooths a part of a plane; `first` is its first row among the pixels.
+    /// Smooths a part of a plane; `first` is the index of its first row in `pixels`.
     fn smooth(
         &self,
         kernel: &PlaneKernel,
@@ -350,8 +356,8 @@ impl SmoothBeams {
             if edge == Edge::Keep {
                 let [near_x, near_y] = kernel.halves(self.precision.reach);
                 let all = y.is_within(row, near_y);
-                for (at, (sum, own)) in sums.iter_mut().zip(self.own(&padded, row)).enumerate() {
-                    *sum = if all || x.is_within(at, near_x) { *own } else { *sum };
+                for (at, (sum, pixel)) in sums.iter_mut().zip(self.own(&padded, row)).enumerate() {
+                    *sum = if all || x.is_within(at, near_x) { *pixel } else { *sum };
                 }
             }
             if kernel.scale != 1.0 {
@@ -364,7 +370,7 @@ impl SmoothBeams {
         Ok(())
     }
 
-    /// The pixels of a part of a plane, with the values beyond its edges.
+    /// Copies the pixels of a part of a plane and adds the values beyond its edges.
     fn padded(
         &self,
         pixels: &PlanePixels<'_>,
@@ -389,13 +395,13 @@ impl SmoothBeams {
         Ok(padded)
     }
 
-    /// The pixels in the middle of a row of results.
+    /// Returns the pixels at the centres of a row of results.
     fn own<'a>(&self, padded: &'a Raster, row: usize) -> &'a [f64] {
         let [x_half, y_half] = self.halves;
         &padded.row(row + y_half)[x_half..padded.width - x_half]
     }
 
-    /// One sum over the ellipse for each result.
+    /// Computes each result as one sum over the ellipse.
     fn sum_whole(
         &self,
         kernel: &PlaneKernel,
@@ -414,7 +420,7 @@ impl SmoothBeams {
         Ok(())
     }
 
-    /// One sum over the ellipse for each of these columns of a row of results.
+    /// Computes some columns of a row of results as one sum over the ellipse each.
     fn sum_row(
         &self,
         weights: &Weights,
@@ -435,7 +441,8 @@ impl SmoothBeams {
         smooth_rows_f64(&rows, &stencil, tier, out);
     }
 
-    /// Sums in parts, but for results that they would not give; `first` is the pixel of the first result along x and y.
+    /// Computes results as sums in parts, except for results that need one sum. `first` is the pixel of the
+    /// first result along x and y.
     fn sum_parts(
         &self,
         (kernel, parts): (&PlaneKernel, &Factors),
@@ -481,18 +488,18 @@ impl SmoothBeams {
         }
         let mut weights = None;
         for row in 0..out.height() {
-            let own = self.own(padded, row);
+            let pixels = self.own(padded, row);
             let sums = out.row_mut(row);
             if !fill {
-                for (sum, own) in sums.iter_mut().zip(own) {
-                    *sum = if own.is_nan() { f64::NAN } else { *sum };
+                for (sum, pixel) in sums.iter_mut().zip(pixels) {
+                    *sum = if pixel.is_nan() { f64::NAN } else { *sum };
                 }
             }
-            let is_open = |sum: f64, own: f64| !sum.is_finite() && (fill || !own.is_nan());
+            let is_open = |sum: f64, pixel: f64| !sum.is_finite() && (fill || !pixel.is_nan());
             for begin in (0..sums.len()).step_by(LANES) {
                 let columns = begin..sums.len().min(begin + LANES);
-                let (sums, own) = (&mut sums[columns.clone()], &own[columns.clone()]);
-                if !sums.iter().zip(own).any(|(&sum, &own)| is_open(sum, own)) {
+                let (sums, pixels) = (&mut sums[columns.clone()], &pixels[columns.clone()]);
+                if !sums.iter().zip(pixels).any(|(&sum, &pixel)| is_open(sum, pixel)) {
                     continue;
                 }
                 if feed.fetched.is_cancelled() {
@@ -502,8 +509,8 @@ impl SmoothBeams {
                 let mut whole = [0.0; LANES];
                 let whole = &mut whole[..columns.len()];
                 self.sum_row(weights, (padded, row), columns, feed.tier, whole);
-                for ((sum, &whole), &own) in sums.iter_mut().zip(&*whole).zip(own) {
-                    *sum = if is_open(*sum, own) { whole } else { *sum };
+                for ((sum, &whole), &pixel) in sums.iter_mut().zip(&*whole).zip(pixels) {
+                    *sum = if is_open(*sum, pixel) { whole } else { *sum };
                 }
             }
         }
@@ -514,15 +521,15 @@ impl SmoothBeams {
         Ok(())
     }
 
-    /// Leaves results undefined that have an undefined pixel within the ellipse.
+    /// Marks results as undefined if an undefined pixel is within the ellipse.
     fn propagate(&self, weights: &Weights, padded: &Raster, out: &mut Raster) {
         let [x_half, y_half] = self.halves;
         let counts: Vec<_> =
             (0..padded.height()).map(|row| undefined_before(padded.row(row))).collect();
         for row in 0..out.height() {
             let out = out.row_mut(row);
-            // The offsets of a row are side by side.
-            for line in weights.offsets.chunk_by(|one, other| one.0 == other.0) {
+            // The offsets of a row are contiguous.
+            for line in weights.offsets.chunk_by(|offset, next| offset.0 == next.0) {
                 let ((dy, low), (_, high)) = (line[0], line[line.len() - 1]);
                 let Some(counts) = &counts[(row + y_half).wrapping_add_signed(dy as isize)] else {
                     continue;
@@ -537,7 +544,8 @@ impl SmoothBeams {
     }
 }
 
-/// How many undefined pixels a row has before each, and in all; `None` if it has none.
+/// Returns the number of undefined pixels before each pixel of a row, and the total; `None` if there are
+/// none.
 fn undefined_before(row: &[f64]) -> Option<Vec<u32>> {
     let mut count = 0;
     let each = row.iter().map(|pixel| {
@@ -548,7 +556,7 @@ fn undefined_before(row: &[f64]) -> Option<Vec<u32>> {
     (count > 0).then_some(counts)
 }
 
-/// The parts of a kernel whose sums take less time than the sum over the ellipse.
+/// Returns the parts of a kernel if their sums take less time than one sum over the ellipse.
 fn parts_of(kernel: &PlaneKernel, precision: Precision) -> Option<Factors> {
     if kernel.is_narrow() { None } else { Factors::new(kernel.covariance(), precision) }
 }
@@ -571,8 +579,8 @@ impl Node for SmoothBeams {
     }
 
     fn fill(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) -> Result<(), IoError> {
-        let (needed, places) = self.needed(window);
-        let pixels = PlanePixels::new(&*self.input, &needed, feed)?;
+        let (input_window, places) = self.needed(window);
+        let pixels = PlanePixels::new(&*self.input, &input_window, feed)?;
         let plane = places[0].results * places[1].results * self.encoding.pixel_bytes();
         if plane > 0 {
             for (number, out) in out.chunks_exact_mut(plane).enumerate() {

@@ -1,23 +1,23 @@
-//! The numbers that a box is smoothed from, as lines and rows.
+//! Input of a box as lines and rows.
 
-/// Numbers one after the other, in pieces of the same length.
+/// Contiguous numbers, split into pieces of equal length.
 pub(super) struct InputPieces<'a, T> {
     pub(super) pieces: Vec<&'a [T]>,
     pub(super) length: usize,
 }
 
 impl<'a, T> InputPieces<'a, T> {
-    /// Numbers that lie within one piece.
+    /// Returns numbers that lie within one piece.
     pub(super) fn part(&self, first: usize, count: usize) -> &'a [T] {
         let (piece, at) = (first / self.length, first % self.length);
         &self.pieces[piece][at..at + count]
     }
 }
 
-/// The rows of a part of the input: `length` rows of `inner` pixels, the first being row `begin` of the image.
+/// Rows of a part of the input: `length` rows of `inner` pixels; the first is row `begin` of the image.
 pub(super) struct InputRows<'a, T> {
     pub(super) values: &'a InputPieces<'a, T>,
-    /// Where the part begins.
+    /// Index of the part's first number.
     pub(super) part: usize,
     pub(super) begin: u64,
     pub(super) inner: usize,
@@ -31,12 +31,12 @@ impl<'a, T> InputRows<'a, T> {
         self.rows(index, 1)
     }
 
-    /// Several contiguous rows from `index` on.
+    /// Returns contiguous rows from `index` on.
     pub(super) fn rows(&self, index: u64, count: usize) -> &'a [T] {
         self.values.part(self.place(index), count * self.inner)
     }
 
-    /// Number of contiguous rows from `index` on.
+    /// Returns the number of contiguous rows from `index` on.
     pub(super) fn together(&self, index: u64) -> usize {
         let row = (index - self.begin) as usize;
         let in_piece = self.values.length - self.place(index) % self.values.length;

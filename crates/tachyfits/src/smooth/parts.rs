@@ -1,10 +1,12 @@
-//! A wide elliptical Gaussian as several short sums in turn, in place of one sum over the ellipse.
+//! Sums a wide elliptical Gaussian as several short sums, one after the other, instead of one sum over the
+//! ellipse.
 //!
-//! Gaussians whose covariances add up to that of the kernel give the kernel, one after the other. Each is sampled, and a
-//! sum of samples of Gaussians is an integral to the last digit where they are wide enough ([`Precision::least`]). So a
-//! kernel is a Gaussian along x, one along y, and those along both diagonals, of which a positive and a negative one make
-//! any angle; or those along x and y, and the narrow ellipse that is left. After a first round Gaussian the image is smooth,
-//! and every n-th pixel of every n-th row is enough; a last round one interpolates between them.
+//! Gaussians whose covariances add up to the covariance of the kernel are equivalent to it when applied one
+//! after the other. Each is sampled; if the Gaussians are wide enough ([`Precision::least`]), a sum of
+//! samples equals the integral to the last digit. A kernel is split into Gaussians along x, along y and along
+//! both diagonals: a positive and a negative diagonal give any angle. Alternatively, it is split into
+//! Gaussians along x and y, and the narrow remaining ellipse. After a first round Gaussian the image is
+//! smooth enough to keep every n-th pixel of every n-th row; a last round Gaussian interpolates between them.
 
 use std::f64::consts::PI;
 
@@ -13,49 +15,50 @@ use tachyfits_kernels::{Blanks, Stencil, Tier, smooth_rows_f64};
 
 use crate::computed::Feed;
 
-/// Where kernels are cut, in standard deviations, and what sums in parts may leave of the sum over the ellipse.
+/// Truncation of kernels in standard deviations, and maximum error of sums in parts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Precision {
     pub(super) reach: f64,
     rest: f64,
 }
 
-/// Beyond 6 standard deviations lie 1.5e-8 of a Gaussian, less than float32 tells apart.
+/// Beyond 6 standard deviations lies 1.5e-8 of a Gaussian, less than the precision of float32.
 pub(super) const SINGLE: Precision = Precision { reach: 6.0, rest: 2e-9 };
-/// Beyond 8 standard deviations lie 1.3e-14 of a Gaussian.
+/// Beyond 8 standard deviations lies 1.3e-14 of a Gaussian.
 pub(super) const DOUBLE: Precision = Precision { reach: 8.0, rest: 2e-14 };
 
 impl Precision {
-    /// The least variance, in squared distances of samples, of a product of Gaussians that is summed: a sum differs from
-    /// its integral by 2 exp(-2 pi^2 variance), for each of a few vectors of the reciprocal lattice.
+    /// Returns the minimum variance, in squared sample distances, of a summed product of Gaussians: a sum
+    /// differs from its integral by 2 exp(-2 pi^2 variance) for each of a few vectors of the reciprocal
+    /// lattice.
     fn least(self) -> f64 {
         (16.0 / self.rest).ln() / (2.0 * PI * PI)
     }
 
-    /// The pixels of a Gaussian of this variance on either side.
+    /// Returns the half-width in pixels of a Gaussian with this variance.
     fn half(self, variance: f64) -> usize {
         (self.reach * variance.sqrt()) as usize
     }
 }
 
-/// The longest distance of pixels that are summed.
+/// Maximum distance of summed pixels.
 const LONGEST_STEP: usize = 32;
-/// The time of a sum besides that of its terms, in terms: it reads and writes all pixels of a box.
+/// Overhead of a sum, in terms: it reads and writes all pixels of a box.
 const PASS: f64 = 12.0;
 
-/// Squared standard deviations: xx, xy, yy.
+/// Variances and covariance: xx, xy, yy.
 type Covariance = [f64; 3];
 
-/// The parts of a kernel, the round ones before and after those on the coarse grid of pixels.
+/// Parts of a kernel: round Gaussians before and after the parts on a coarse grid of pixels.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Factors {
     precision: Precision,
-    /// Distance of the pixels of the coarse grid; 1 for all pixels.
+    /// Distance of the coarse grid's pixels; 1 for all pixels.
     step: usize,
-    /// Variances of the round Gaussians that come first and last, in pixels, unless the step is 1.
+    /// Variances of the first and last round Gaussian, in pixels; unused if the step is 1.
     before: f64,
     after: f64,
-    /// In pixels of the coarse grid.
+    /// Parts in pixels of the coarse grid.
     coarse: Vec<Factor>,
     cost: f64,
 }
@@ -63,18 +66,18 @@ pub(super) struct Factors {
 /// A Gaussian among the parts of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Factor {
-    /// Along a direction (x, y), by the variance in steps.
+    /// A Gaussian along a direction (x, y), with its variance in steps.
     Line([i64; 2], f64),
     Ellipse(Covariance),
 }
 
 impl Factors {
-    /// The cheapest parts of a kernel, if some are cheaper than one sum over its ellipse.
+    /// Returns the cheapest parts of a kernel if they are cheaper than one sum over its ellipse.
     pub(super) fn new(kernel: Covariance, precision: Precision) -> Option<Factors> {
         let whole = Factor::Ellipse(kernel).terms(precision);
-        let all = (1..=LONGEST_STEP).filter_map(|step| Factors::by(kernel, precision, step));
-        let found = all.min_by(|one, other| one.cost.total_cmp(&other.cost));
-        found.filter(|parts| parts.cost < whole)
+        let candidates = (1..=LONGEST_STEP).filter_map(|step| Factors::by(kernel, precision, step));
+        let cheapest = candidates.min_by(|a, b| a.cost.total_cmp(&b.cost));
+        cheapest.filter(|parts| parts.cost < whole)
     }
 
     fn by(kernel: Covariance, precision: Precision, step: usize) -> Option<Factors> {
@@ -84,10 +87,11 @@ impl Factors {
         }
         let least = precision.least() * (step * step) as f64;
         let after = beside(minor(kernel), least)?;
-        let left = without(kernel, after);
-        let before = beside(minor(left), least)?;
+        let remainder = without(kernel, after);
+        let before = beside(minor(remainder), least)?;
         let scale = 1.0 / (step * step) as f64;
-        let (coarse, inner) = on_grid(without(left, before).map(|x| x * scale), precision, true)?;
+        let (coarse, inner) =
+            on_grid(without(remainder, before).map(|x| x * scale), precision, true)?;
         let [first, last] = [before, after].map(|variance| 2.0 * precision.half(variance) as f64);
         let distance = step as f64;
         let rows = (first + last) / distance + 2.0 * PASS;
@@ -95,7 +99,7 @@ impl Factors {
         Some(Factors { precision, step, before, after, coarse, cost })
     }
 
-    /// How far the sums reach along x and y.
+    /// Returns the half-width of the sums along x and y.
     pub(super) fn halves(&self) -> [usize; 2] {
         let mut halves = [0, 0];
         for part in &self.coarse {
@@ -111,7 +115,7 @@ impl Factors {
         }
     }
 
-    /// The weights of the sums.
+    /// Returns the weights of the sums.
     pub(super) fn sums(&self) -> PartSums {
         let coarse = self.coarse.iter().map(|part| part.pass(self.precision)).collect();
         let grid = (self.step > 1).then(|| CoarseGrid::new(self));
@@ -119,34 +123,34 @@ impl Factors {
     }
 }
 
-/// The cheapest parts whose samples are the pixels of one grid, and what they cost. Of `kernel` samples may be too far apart,
-/// if it is `among` others.
+/// Returns the cheapest parts whose samples are the pixels of one grid, and their cost. If the kernel is
+/// `among` other parts, its own samples may be too far apart.
 fn on_grid(kernel: Covariance, precision: Precision, among: bool) -> Option<(Vec<Factor>, f64)> {
     let ellipse = among.then(|| vec![Factor::Ellipse(kernel)]);
-    let found =
+    let candidates =
         ellipse.into_iter().chain(lines(kernel, precision)).chain(ellipses(kernel, precision));
-    let with_cost = found.map(|parts| {
+    let with_cost = candidates.map(|parts| {
         let terms: f64 = parts.iter().map(|part| part.terms(precision) + PASS).sum();
         (parts, terms)
     });
-    with_cost.min_by(|one, other| one.1.total_cmp(&other.1))
+    with_cost.min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Gaussians along x, along y, and along the diagonals.
+/// Splits a kernel into Gaussians along x, along y and along the diagonals.
 fn lines([xx, xy, yy]: Covariance, precision: Precision) -> impl Iterator<Item = Vec<Factor>> {
     let least = precision.least();
     let upright = xy.abs() <= 1e-12 * xx.max(yy);
     let xy = if upright { 0.0 } else { xy };
-    // The variance along the diagonal that the kernel is not longer along.
-    let others = (0..64).map(|quarter| f64::from(quarter) / 4.0).take(if upright { 1 } else { 64 });
-    others.filter_map(move |other| {
-        let (rising, falling) = if xy > 0.0 { (xy + other, other) } else { (other, other - xy) };
+    // Variances along the minor diagonal of the kernel.
+    let minors = (0..64).map(|quarter| f64::from(quarter) / 4.0).take(if upright { 1 } else { 64 });
+    minors.filter_map(move |minor| {
+        let (rising, falling) = if xy > 0.0 { (xy + minor, minor) } else { (minor, minor - xy) };
         let (x, y) = (xx - rising - falling, yy - rising - falling);
         if !(x > 0.0 && y > 0.0) {
             return None;
         }
         let candidates = [([1, 0], x), ([0, 1], y), ([1, 1], rising), ([1, -1], falling)];
-        // The sums over both diagonals, whose samples have these inverse variances.
+        // Inverse variances of samples of the sums over both diagonals.
         let (both, across) = (1.0 / x + 1.0 / y, 1.0 / x - 1.0 / y);
         let variance = match (rising > 0.0, falling > 0.0) {
             (false, false) => f64::INFINITY,
@@ -156,37 +160,37 @@ fn lines([xx, xy, yy]: Covariance, precision: Precision) -> impl Iterator<Item =
                 least_length(inverse([1.0 / rising + both, across, 1.0 / falling + both]))
             }
         };
-        let used = candidates.into_iter().filter(|(_, variance)| *variance > 0.0);
+        let factors = candidates.into_iter().filter(|(_, variance)| *variance > 0.0);
         let parts =
-            || used.map(|(direction, variance)| Factor::Line(direction, variance)).collect();
+            || factors.map(|(direction, variance)| Factor::Line(direction, variance)).collect();
         (variance >= least).then(parts)
     })
 }
 
-/// Gaussians along x and along y, and the narrow ellipse that is left.
+/// Splits a kernel into Gaussians along x and along y, and the narrow remaining ellipse.
 fn ellipses(kernel: Covariance, precision: Precision) -> impl Iterator<Item = Vec<Factor>> {
     let [xx, xy, yy] = kernel;
     (2..40).filter_map(move |tenths| {
-        let left = xy.abs() + f64::from(tenths) / 10.0;
-        let (x, y) = (xx - left, yy - left);
+        let remainder = xy.abs() + f64::from(tenths) / 10.0;
+        let (x, y) = (xx - remainder, yy - remainder);
         if !(x > 0.0 && y > 0.0) {
             return None;
         }
-        // The inverse of the sum of both inverses: D - D inverse(kernel) D, for D of the lines.
+        // Inverse of the sum of both inverses: D - D inverse(kernel) D, for the D of the lines.
         let [a, b, c] = inverse(kernel);
         let product = [x - x * a * x, -x * b * y, y - y * c * y];
         (least_length(product) >= precision.least()).then(|| {
             vec![
                 Factor::Line([1, 0], x),
                 Factor::Line([0, 1], y),
-                Factor::Ellipse([left, xy, left]),
+                Factor::Ellipse([remainder, xy, remainder]),
             ]
         })
     })
 }
 
-/// The variance of a round Gaussian beside another one, with which it makes a Gaussian of this variance, so that their
-/// product has the least variance.
+/// Returns the variance of a round Gaussian that, combined with a second one, has this total variance and
+/// gives their product the least variance.
 fn beside(variance: f64, least: f64) -> Option<f64> {
     let root = variance * variance - 4.0 * variance * least;
     (root > 0.0).then(|| (variance - root.sqrt()) / 2.0)
@@ -201,12 +205,12 @@ fn inverse([xx, xy, yy]: Covariance) -> Covariance {
     [yy / determinant, -xy / determinant, xx / determinant]
 }
 
-/// The smaller variance along the axes of an ellipse.
+/// Returns the smaller variance along the axes of an ellipse.
 fn minor([xx, xy, yy]: Covariance) -> f64 {
     (xx + yy) / 2.0 - ((xx - yy) / 2.0).hypot(xy)
 }
 
-/// The least value of the quadratic form for vectors of whole numbers.
+/// Returns the minimum of the quadratic form over vectors of integers.
 fn least_length([xx, xy, yy]: Covariance) -> f64 {
     let vectors = (-2..=2).flat_map(|x| (-2..=2).map(move |y| (x, y)));
     let lengths = vectors.filter(|place| *place != (0, 0)).map(|(x, y)| {
@@ -217,7 +221,7 @@ fn least_length([xx, xy, yy]: Covariance) -> f64 {
 }
 
 impl Factor {
-    /// About how many weights it has.
+    /// Returns the approximate number of weights.
     fn terms(&self, precision: Precision) -> f64 {
         match *self {
             Factor::Line(_, variance) => 2.0 * precision.half(variance) as f64 + 1.0,
@@ -265,7 +269,7 @@ impl Factor {
     }
 }
 
-/// Samples of a Gaussian, which add up to 1.
+/// Returns samples of a Gaussian that add up to 1.
 fn gaussian(
     variance: f64,
     samples: std::ops::RangeInclusive<i64>,
@@ -291,7 +295,8 @@ struct Pass {
 }
 
 impl Pass {
-    /// Sums the pixels around those of `out`, whose first one has `margins` pixels before it along x and y.
+    /// Sums the pixels around the pixels of `out`; the first one has `margins` pixels before it along x and
+    /// y.
     fn sum(
         &self,
         (pixels, margins): (&Raster, [usize; 2]),
@@ -299,7 +304,7 @@ impl Pass {
         out: &mut Raster,
     ) -> Result<(), IoError> {
         let width = out.width;
-        // At most the terms of a part, some 40.
+        // A part has at most some 40 terms.
         let mut near: Vec<&[f64]> = Vec::with_capacity(self.offsets.len());
         for row in 0..out.height() {
             if feed.fetched.is_cancelled() {
@@ -316,26 +321,26 @@ impl Pass {
     }
 }
 
-/// Weighted sums of rows; NaN where a pixel is.
+/// Computes weighted sums of rows; a sum is NaN if one of its pixels is.
 fn sum_rows(rows: &[&[f64]], weights: &[f64], tier: Tier, out: &mut [f64]) {
     let stencil = Stencil { weights, blanks: Blanks::Propagate, fill: true };
     smooth_rows_f64(rows, &stencil, tier, out);
 }
 
-/// The weighted sum of pixels that are all the same, to the last bit.
+/// Returns the weighted sum of equal pixels, exact to the last bit.
 fn of_constant(weights: &[f64], pixel: f64) -> f64 {
     weights.iter().fold(-0.0, |sum, weight| sum + weight * pixel)
 }
 
-/// Every n-th pixel of every n-th row of an image, counted from its first pixel, and the weights that lead there and back.
+/// Grid of every n-th pixel of every n-th row of an image, and the weights of the conversion to it and back.
 #[derive(Clone, Debug)]
 struct CoarseGrid {
     step: usize,
-    /// Weights of pixels around a pixel of the grid.
+    /// Weights of pixels around a grid pixel.
     down: Vec<f64>,
-    /// Pixels of the grid before and after the one at or before a pixel.
+    /// Number of grid pixels used before and after the grid pixel at or before a pixel.
     reach: usize,
-    /// Weights of pixels of the grid for a pixel, by its distance from the one at or before it.
+    /// Weights of grid pixels, by the distance of a pixel from the grid pixel at or before it.
     up: Vec<Vec<f64>>,
 }
 
@@ -356,7 +361,7 @@ impl CoarseGrid {
         }
     }
 
-    /// The pixels of the grid that some pixels need: the first, and how many.
+    /// Returns the grid pixels that a range of pixels needs: the first, and their number.
     fn needed(&self, first: i64, count: usize) -> (i64, usize) {
         let step = self.step as i64;
         let begin = first.div_euclid(step) - self.reach as i64;
@@ -364,7 +369,7 @@ impl CoarseGrid {
         (begin, (end - begin + 1) as usize)
     }
 
-    /// Sums along y, then along x, at the pixels of the grid; `at` is where the first of them lies among the pixels.
+    /// Sums along y, then along x, at the grid pixels; `at` is the position of the first one in `pixels`.
     fn down(
         &self,
         (pixels, at): (&Raster, [usize; 2]),
@@ -375,9 +380,9 @@ impl CoarseGrid {
         let begin = at[0] - half;
         let width = (out.width - 1) * step + self.down.len();
         let mut line = feed.scratch.f64s(width)?;
-        // Pixels a step apart side by side: all first ones, all second ones, ...
+        // Pixels a step apart are stored contiguously, phase by phase.
         let pitch = width.div_ceil(step);
-        let mut apart = feed.scratch.f64s(pitch * step)?;
+        let mut phases = feed.scratch.f64s(pitch * step)?;
         for row in 0..out.height() {
             if feed.fetched.is_cancelled() {
                 return Err(IoError::Cancelled);
@@ -386,22 +391,22 @@ impl CoarseGrid {
             let near: Vec<&[f64]> =
                 (0..self.down.len()).map(|y| &pixels.row(top + y)[begin..begin + width]).collect();
             sum_rows(&near, &self.down, feed.tier, &mut line);
-            for (number, apart) in apart.chunks_exact_mut(pitch).enumerate() {
+            for (number, phase) in phases.chunks_exact_mut(pitch).enumerate() {
                 let every = line[number..].iter().step_by(step);
-                apart.iter_mut().zip(every).for_each(|(apart, x)| *apart = *x);
+                phase.iter_mut().zip(every).for_each(|(out, x)| *out = *x);
             }
             let near: Vec<&[f64]> = (0..self.down.len())
-                .map(|x| &apart[x % step * pitch + x / step..][..out.width])
+                .map(|x| &phases[x % step * pitch + x / step..][..out.width])
                 .collect();
             sum_rows(&near, &self.down, feed.tier, out.row_mut(row));
         }
-        feed.scratch.give_back_f64s(apart);
+        feed.scratch.give_back_f64s(phases);
         feed.scratch.give_back_f64s(line);
         Ok(())
     }
 
-    /// Sums pixels of the grid along x, then along y; `first` is the first pixel of `out` in the image along x and y. The grid
-    /// must have every pixel that the sums reach.
+    /// Sums grid pixels along x, then along y; `first` is the first pixel of `out` in the image along x and
+    /// y. The grid must contain every pixel within reach.
     fn up(
         &self,
         grid: &Raster,
@@ -413,19 +418,19 @@ impl CoarseGrid {
         let [x, y] = first.map(|first| first.rem_euclid(step as i64) as usize);
         let terms = 2 * self.reach + 2;
         let count = grid.width + 1 - terms;
-        let mut one = feed.scratch.f64s(count)?;
+        let mut phase_values = feed.scratch.f64s(count)?;
         let mut lines = Raster::new(out.width, grid.height(), feed)?;
         for row in 0..grid.height() {
             let line = grid.row(row);
             let near: Vec<&[f64]> = (0..terms).map(|at| &line[at..at + count]).collect();
             let wide = lines.row_mut(row);
             for (phase, weights) in self.up.iter().enumerate() {
-                sum_rows(&near, weights, feed.tier, &mut one);
-                // The first pixel of this phase, and the pixel of the grid before it.
+                sum_rows(&near, weights, feed.tier, &mut phase_values);
+                // The first pixel of this phase, and the grid pixel before it.
                 let (begin, skipped) =
                     if phase >= x { (phase - x, 0) } else { (phase + step - x, 1) };
                 let places = wide.iter_mut().skip(begin).step_by(step);
-                places.zip(&one[skipped..]).for_each(|(wide, one)| *wide = *one);
+                places.zip(&phase_values[skipped..]).for_each(|(wide, value)| *wide = *value);
             }
         }
         for row in 0..out.height() {
@@ -437,12 +442,12 @@ impl CoarseGrid {
             sum_rows(&near, &self.up[phase], feed.tier, out.row_mut(row));
         }
         lines.give_back(feed);
-        feed.scratch.give_back_f64s(one);
+        feed.scratch.give_back_f64s(phase_values);
         Ok(())
     }
 }
 
-/// The weights of a kernel in parts.
+/// Weights of a kernel in parts.
 #[derive(Clone, Debug)]
 pub(super) struct PartSums {
     coarse: Vec<Pass>,
@@ -450,8 +455,8 @@ pub(super) struct PartSums {
 }
 
 impl PartSums {
-    /// Sums the pixels around those of `out`, whose first one is the pixel `first` of the image along x and y, and has
-    /// `margins` pixels before it, at least as many as the kernel reaches.
+    /// Sums the pixels around the pixels of `out`. Its first pixel is pixel `first` of the image along x and
+    /// y, and has `margins` pixels before it, at least as many as the reach of the kernel.
     pub(super) fn sum(
         &self,
         (pixels, margins): (&Raster, [usize; 2]),
@@ -480,7 +485,7 @@ impl PartSums {
         Ok(())
     }
 
-    /// The sum over pixels that are all 1, to the last bit, for a pixel of the image along x and y.
+    /// Returns the sums over an image of ones, exact to the last bit, by pixel of the image along x and y.
     pub(super) fn all(&self) -> AllOnes {
         let coarse = |pixel: f64| {
             self.coarse.iter().fold(pixel, |pixel, pass| of_constant(&pass.weights, pixel))
@@ -497,7 +502,7 @@ impl PartSums {
     }
 }
 
-/// The sums over pixels that are all 1, which depend on the place of a pixel beside those of the coarse grid.
+/// Sums over an image of ones. They depend on the position of a pixel relative to the coarse grid.
 #[derive(Clone, Debug)]
 pub(super) struct AllOnes {
     step: usize,
@@ -505,7 +510,7 @@ pub(super) struct AllOnes {
 }
 
 impl AllOnes {
-    /// The sums for the pixels of a row that begins at a pixel of the image.
+    /// Iterates over the sums of a row that begins at a pixel of the image.
     pub(super) fn row(&self, [x, y]: [i64; 2]) -> impl Iterator<Item = f64> {
         let step = self.step as i64;
         let [x, y] = [x, y].map(|at| at.rem_euclid(step) as usize);
@@ -513,12 +518,12 @@ impl AllOnes {
     }
 }
 
-/// How far passes reach along x and y.
+/// Returns the half-width of a sequence of passes along x and y.
 fn halves_of(passes: &[Pass]) -> [usize; 2] {
     [0, 1].map(|axis: usize| passes.iter().map(|pass| pass.halves[axis]).sum())
 }
 
-/// Passes one after the other; `margins` pixels lie before the first one of `out`.
+/// Applies passes one after the other; `margins` pixels precede the first one of `out`.
 fn sum_in_turn(
     passes: &[Pass],
     (pixels, margins): (&Raster, [usize; 2]),
@@ -539,17 +544,17 @@ fn sum_in_turn(
         let [x, y] = halves_of(later);
         let mut next = Raster::new(out.width + 2 * x, out.height() + 2 * y, feed)?;
         pass.sum((from, [before[0] - x, before[1] - y]), feed, &mut next)?;
-        if let Some((done, _)) = between.replace((next, [x, y])) {
-            done.give_back(feed);
+        if let Some((raster, _)) = between.replace((next, [x, y])) {
+            raster.give_back(feed);
         }
     }
-    if let Some((done, _)) = between {
-        done.give_back(feed);
+    if let Some((raster, _)) = between {
+        raster.give_back(feed);
     }
     Ok(())
 }
 
-/// Numbers by row and column.
+/// Numbers in a grid of rows and columns.
 #[derive(Debug)]
 pub(super) struct Raster {
     pub(super) width: usize,
@@ -557,7 +562,7 @@ pub(super) struct Raster {
 }
 
 impl Raster {
-    /// Numbers of any value.
+    /// Allocates a raster with arbitrary contents.
     pub(super) fn new(width: usize, height: usize, feed: &mut Feed<'_>) -> Result<Raster, IoError> {
         Ok(Raster { width, values: feed.scratch.f64s(width * height)? })
     }

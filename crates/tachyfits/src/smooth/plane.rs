@@ -1,10 +1,10 @@
-//! Smoothing of planes: weights along x times weights along y. Undefined pixels count in two
+//! Smoothing of planes with products of weights along x and along y. Undefined pixels are handled in two
 //! dimensions: the weights of the defined pixels are summed in the same way as the pixels.
 //!
-//! Rows are summed along x one by one, from a copy with the values beyond the edges, and put into
-//! strips of a few columns. A strip is one line whose neighbours along y lie a row further on. It
-//! has the rows that a band of results needs, and keeps those that the next band needs as well.
-//! Weights are summed only if a pixel around a band is undefined.
+//! Rows are summed along x one by one, from a copy padded with the values beyond the edges, into strips of a
+//! few columns. A strip is one line whose neighbours along y are one row apart. It contains the rows of one
+//! band of results, and keeps the rows that the next band needs. Weights are summed only if a pixel around a
+//! band is undefined.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -28,30 +28,31 @@ use crate::number::float_encoding;
 use crate::survival::Change;
 
 tachyfits_io::options! {
-    /// A smoothing of the planes of NAXIS1 and NAXIS2 with weights that are products.
+    /// Options of a smoothing of the planes of NAXIS1 and NAXIS2 with separable weights.
     #[derive(Clone, Debug, PartialEq)]
     pub struct PlaneSmoothing {
-        /// The factors along NAXIS1, as for [`crate::smooth::Smoothing`].
+        /// Weights along NAXIS1, as for [`crate::smooth::Smoothing`].
         pub x: Vec<f64>,
-        /// The factors along NAXIS2.
+        /// Weights along NAXIS2.
         pub y: Vec<f64>,
         /// Values of the pixels beyond the edges.
         pub edge: Edge,
         /// Treatment of undefined pixels.
         pub blanks: Blanks,
-        /// Whether undefined pixels get values where their neighbours give one.
+        /// Whether undefined pixels get values if a neighbour is defined.
         pub fill: bool,
-        /// The axes along which the scales vary, 0 for NAXIS1; neither of the first two.
+        /// Axes along which the scales vary; 0 is NAXIS1. The first two axes are not allowed.
         pub axes: Vec<usize>,
-        /// Every result is multiplied by the number of its plane, those that [`Edge::Keep`] leaves as they are included: values
-        /// per beam follow the new beam. NaN for a plane that becomes undefined. The first axis varies fastest; one number
-        /// without axes.
+        /// Factors of the planes' results, including pixels kept by [`Edge::Keep`]: they convert values per
+        /// beam to the new beam. NaN makes a plane undefined. The first axis varies fastest; a single factor
+        /// if no axis varies.
         pub scales: Vec<f64>,
     }
 }
 
 impl PlaneSmoothing {
-    /// A smoothing of every plane that repeats the pixels at the edges, leaves undefined pixels out, and keeps the scale.
+    /// Creates a smoothing of every plane that repeats the pixels at the edges, ignores undefined pixels and
+    /// keeps the scale.
     pub fn new(x: Vec<f64>, y: Vec<f64>) -> PlaneSmoothing {
         let (edge, blanks) = (Edge::Repeat, Blanks::Renormalise);
         PlaneSmoothing { x, y, edge, blanks, fill: false, axes: Vec::new(), scales: vec![1.0] }
@@ -59,10 +60,10 @@ impl PlaneSmoothing {
 }
 
 impl Image {
-    /// The planes smoothed, computed when they are read or written. Values have the types of
-    /// [`Image::smooth`]; sums are taken in f64, along x first, and rounded once. With
-    /// [`Blanks::Renormalise`] a sum is divided by the weights of the defined pixels in the plane
-    /// and multiplied by all weights.
+    /// Returns the smoothed planes; pixels are computed when they are read or written. Values have the types
+    /// of [`Image::smooth`]; sums are taken in f64, along x first, and rounded once. With
+    /// [`Blanks::Renormalise`] a sum is divided by the weights of the defined pixels in the plane and
+    /// multiplied by all weights.
     ///
     /// # Errors
     /// As [`Image::smooth`].
@@ -96,7 +97,7 @@ impl Image {
     }
 }
 
-/// Refuses scales that cannot be used.
+/// Returns an error unless the scales are valid.
 fn check_scales(smoothing: &PlaneSmoothing, axes: &[u64]) -> Result<(), Error> {
     check_planes(&smoothing.axes, smoothing.scales.len(), axes, "a scale")?;
     match smoothing.scales.iter().find(|scale| scale.is_infinite()) {
@@ -108,19 +109,19 @@ fn check_scales(smoothing: &PlaneSmoothing, axes: &[u64]) -> Result<(), Error> {
     }
 }
 
-/// Rows of results of a band: its sums along x, of 1024 columns and 43 weights, take 850 KB.
+/// Rows of results per band: sums along x of a band of 1024 columns and 43 weights take 850 KB.
 const BAND: usize = 64;
 
-/// The node of a smoothing of planes.
+/// Node that smooths planes.
 #[derive(Debug)]
 struct SmoothPlanes {
     input: Arc<dyn Node>,
     smoothing: PlaneSmoothing,
-    /// Values beyond the edges; those of [`Edge::Keep`] are computed and replaced.
+    /// Edge used for the computation; results are replaced afterwards for [`Edge::Keep`].
     edge: Edge,
-    /// Whether undefined pixels can be replaced by 0: no weight makes -0.0 of it.
+    /// Whether undefined pixels can be replaced by 0, because no weight makes it -0.0.
     replaces: bool,
-    /// The sum of all weights, in the order in which those of defined pixels are added.
+    /// Sum of all weights, added in the same order as the weights of defined pixels.
     all: f64,
     encoding: Encoding,
 }
@@ -142,18 +143,19 @@ impl SmoothPlanes {
         }
     }
 
-    /// The window of the input that a window needs, and where its pixels are along x and y.
+    /// Returns the window of the input that a window of results needs, and the positions of its pixels along
+    /// x and y.
     fn needed(&self, window: &Window) -> (Window, [Places; 2]) {
         let PlaneSmoothing { x, y, .. } = &self.smoothing;
         let places = [(0, x), (1, y)].map(|(axis, weights)| {
             let half = weights.len() / 2;
             Places::new(window.first[axis], window.count[axis], half, self.input.axes()[axis])
         });
-        let mut needed = window.clone();
+        let mut input_window = window.clone();
         for (axis, places) in places.iter().enumerate() {
-            needed = needed.along(axis, places.first, places.needed as u64);
+            input_window = input_window.along(axis, places.first, places.needed as u64);
         }
-        (needed, places)
+        (input_window, places)
     }
 
     fn stencil<'a>(&self, weights: &'a [f64]) -> Stencil<'a> {
@@ -177,7 +179,7 @@ impl SmoothPlanes {
         let mut has_nan = memory::filled(part.y.needed, false, "the rows of a plane")?;
         let mut sums = PlaneSums::new(self, part, feed.scratch)?;
         let mut good: Option<PlaneSums> = None;
-        let mut own = feed.scratch.f64s(part.x.needed)?;
+        let mut pixels = feed.scratch.f64s(part.x.needed)?;
         for (band, out) in out.chunks_mut(BAND * row_bytes).enumerate() {
             if feed.fetched.is_cancelled() {
                 return Err(IoError::Cancelled);
@@ -200,21 +202,21 @@ impl SmoothPlanes {
             let results = sums.results().chunks_mut(pitch);
             for ((row, results), out) in rows.zip(results).zip(out.chunks_exact_mut(row_bytes)) {
                 let results = &mut results[..width];
-                self.finish_row(part, row, &has_nan, &mut own, tier, results);
+                self.finish_row(part, row, &has_nan, &mut pixels, tier, results);
                 if scale != 1.0 {
                     results.iter_mut().for_each(|out| *out *= scale);
                 }
                 feed.encode(results, &self.encoding, out)?;
             }
         }
-        feed.scratch.give_back_f64s(own);
+        feed.scratch.give_back_f64s(pixels);
         for sums in good.into_iter().chain([sums]) {
             sums.give_back(feed.scratch);
         }
         Ok(())
     }
 
-    /// Sums pixels or weights around rows of results, which follow the rows of the last call.
+    /// Sums pixels or weights around rows of results that follow the rows of the last call.
     fn sum(
         &self,
         part: &PlanePart<'_>,
@@ -236,7 +238,7 @@ impl SmoothPlanes {
             let place = part.y.neighbour(at, edge);
             let row = at - first;
             if row > 0 && place == part.y.neighbour(at - 1, edge) {
-                // Rows that are repeated are summed once.
+                // Repeated rows are summed once.
                 sums.repeat(row);
                 continue;
             }
@@ -262,7 +264,7 @@ impl SmoothPlanes {
         sums.along_y(results.len(), &self.stencil(y), tier);
     }
 
-    /// Sums the pixels of a row along x, and notes whether one is undefined.
+    /// Sums the pixels of a row along x and records whether one is undefined.
     fn sum_pixels(
         &self,
         part: &PlanePart<'_>,
@@ -274,7 +276,7 @@ impl SmoothPlanes {
     ) {
         let inside = part.x.inside();
         part.row(row, tier, &mut sums.line[inside.clone()]);
-        // A row after one with undefined pixels probably has some, too.
+        // A row after a row with undefined pixels probably has some as well.
         let expected = row > 0 && has_nan[row - 1];
         if !expected && !sum(sums) {
             return;
@@ -289,7 +291,7 @@ impl SmoothPlanes {
         sum(sums);
     }
 
-    /// Returns the sums of weights for a row if every pixel around it is defined, but for those
+    /// Returns the sums of weights for a row whose surrounding pixels are all defined, except for those
     /// beyond the edges along x.
     fn weights_of_defined(&self, part: &PlanePart<'_>, tier: Tier) -> Result<Vec<f64>, IoError> {
         const WHAT: &str = "the weights of a row";
@@ -311,13 +313,13 @@ impl SmoothPlanes {
         }
     }
 
-    /// Puts the pixels back that stay as they are; `own` takes the pixels of a row.
+    /// Restores pixels that keep their values; `pixels` is a buffer for the pixels of a row.
     fn finish_row(
         &self,
         part: &PlanePart<'_>,
         row: usize,
         has_nan: &[bool],
-        own: &mut [f64],
+        pixels: &mut [f64],
         tier: Tier,
         out: &mut [f64],
     ) {
@@ -325,18 +327,18 @@ impl SmoothPlanes {
         let row_of_pixels = part.y.pixel(row);
         let stays_undefined = has_nan[row_of_pixels] && !fill;
         if stays_undefined || edge == Edge::Keep {
-            part.row(row_of_pixels, tier, own);
+            part.row(row_of_pixels, tier, pixels);
         }
-        let own = &own[part.x.pixel(0)..][..out.len()];
+        let pixels = &pixels[part.x.pixel(0)..][..out.len()];
         if stays_undefined {
-            for (out, &own) in out.iter_mut().zip(own) {
-                *out = if own.is_nan() { own } else { *out };
+            for (out, &pixel) in out.iter_mut().zip(pixels) {
+                *out = if pixel.is_nan() { pixel } else { *out };
             }
         }
         if edge == Edge::Keep {
             let all = part.y.is_near_end(row);
-            for (at, (out, &own)) in out.iter_mut().zip(own).enumerate() {
-                *out = if all || part.x.is_near_end(at) { own } else { *out };
+            for (at, (out, &pixel)) in out.iter_mut().zip(pixels).enumerate() {
+                *out = if all || part.x.is_near_end(at) { pixel } else { *out };
             }
         }
     }
@@ -352,17 +354,17 @@ pub(super) struct Beyond {
     pub(super) blank: f64,
 }
 
-/// Where the pixels along an axis are that some results need.
+/// Positions along one axis of the pixels that some results need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Places {
-    /// The first result, how many there are, and how many neighbours each has on either side.
+    /// First result, number of results, and number of neighbours on either side of each.
     pub(super) result: u64,
     pub(super) results: usize,
     half: usize,
-    /// The first pixel that is needed, and how many there are.
+    /// First needed pixel, and number of needed pixels.
     pub(super) first: u64,
     pub(super) needed: usize,
-    /// How many pixels the axis has.
+    /// Number of pixels of the axis.
     length: u64,
 }
 
@@ -373,7 +375,7 @@ impl Places {
         Places { result, results: results as usize, half, first, needed, length }
     }
 
-    /// The neighbour of a result at an index: pixels count from the first needed one.
+    /// Returns a neighbour of a result by index; pixels are counted from the first needed one.
     pub(super) fn neighbour(&self, at: usize, edge: Edge) -> Neighbour {
         let index = self.result as i64 + at as i64 - self.half as i64;
         match neighbour(index, self.length, edge) {
@@ -382,13 +384,13 @@ impl Places {
         }
     }
 
-    /// The places of the pixels that are needed.
+    /// Returns the range of the needed pixels in a padded line.
     pub(super) fn inside(&self) -> Range<usize> {
         let begin = self.first as usize + self.half - self.result as usize;
         begin..begin + self.needed
     }
 
-    /// Puts what is beyond the edges around the pixels of a line.
+    /// Fills a line around its pixels with the values beyond the edges.
     pub(super) fn pad(&self, line: &mut [f64], beyond: Beyond) {
         let inside = self.inside();
         for at in (0..inside.start).chain(inside.end..line.len()) {
@@ -400,7 +402,7 @@ impl Places {
         }
     }
 
-    /// Which of the pixels that are needed is in the middle of a result.
+    /// Returns the index of a result's central pixel among the needed pixels.
     fn pixel(&self, result: usize) -> usize {
         (self.result - self.first) as usize + result
     }
@@ -417,9 +419,9 @@ impl Places {
     }
 }
 
-/// The pixels of a window of the input.
+/// Pixels of a window of the input.
 pub(super) enum PlanePixels<'a> {
-    /// Stored, in pieces of whole rows: each row is decoded on request.
+    /// Pixels as stored, in pieces of whole rows: each row is decoded when needed.
     Stored {
         pieces: Vec<&'a [u8]>,
         encoding: Encoding,
@@ -447,7 +449,7 @@ impl<'a> PlanePixels<'a> {
         Ok(PlanePixels::Values(values))
     }
 
-    /// Gives the values of a row, NaN where undefined.
+    /// Copies the values of a row, NaN for undefined pixels.
     pub(super) fn row(&self, row: usize, tier: Tier, out: &mut [f64]) {
         match self {
             PlanePixels::Values(values) => {
@@ -463,10 +465,10 @@ impl<'a> PlanePixels<'a> {
     }
 }
 
-/// The pixels of a plane that some results need.
+/// Pixels of a plane that some results need.
 struct PlanePart<'a> {
     pixels: &'a PlanePixels<'a>,
-    /// The first of its rows.
+    /// Index of the first row of the part.
     first: usize,
     x: Places,
     y: Places,
@@ -481,7 +483,7 @@ impl PlanePart<'_> {
         self.pixels.row(self.first + row, tier, out);
     }
 
-    /// Whether there are undefined pixels among the rows around these results.
+    /// Whether any row around these results has undefined pixels.
     fn has_undefined(&self, results: &Range<usize>, edge: Edge, has_nan: &[bool]) -> bool {
         (results.start..results.end + 2 * self.y.half).any(|at| match self.y.neighbour(at, edge) {
             Neighbour::Pixel(row) => has_nan[row as usize],
@@ -491,7 +493,7 @@ impl PlanePart<'_> {
     }
 }
 
-/// Puts the weights of the pixels of a row in a line.
+/// Writes the weights of a row's pixels to a line.
 fn put_weights(part: &PlanePart<'_>, row: usize, has_nan: bool, line: &mut [f64], tier: Tier) {
     let weights = &mut line[part.x.inside()];
     if has_nan {
@@ -502,27 +504,27 @@ fn put_weights(part: &PlanePart<'_>, row: usize, has_nan: bool, line: &mut [f64]
     }
 }
 
-/// The operands of sums.
+/// Operands of sums.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Of {
     Pixels,
-    /// 1 for a defined pixel, 0 for another.
+    /// 1 for a defined pixel, 0 for an undefined one.
     Weights,
 }
 
-/// Sums for one band of results after another.
+/// Sums of one band of results after another.
 struct PlaneSums {
-    /// The pixels of a row and the values beyond its ends, then zeros for the last strip.
+    /// Pixels of a row and the values beyond its ends, then zeros for the last strip.
     line: Vec<f64>,
-    /// The length of the line without these zeros.
+    /// Length of the line without these zeros.
     length: usize,
     /// Sums along x, in strips of [`BLOCK`] columns, row by row.
     strips: Aligned,
-    /// The places along y of the rows in the strips.
+    /// Positions along y of the rows in the strips.
     rows: Range<usize>,
     /// Sums along both axes, row by row.
     band: Aligned,
-    /// The number of strips, and of rows that each has room for.
+    /// Number of strips, and capacity of each in rows.
     count: usize,
     room: usize,
 }
@@ -556,31 +558,31 @@ impl PlaneSums {
         }
     }
 
-    /// The results of a band, row by row, each as long as all strips are wide.
+    /// Returns the results of a band, row by row; the length of a row is the width of all strips.
     fn results(&mut self) -> &mut [f64] {
         self.band.get()
     }
 
-    /// Drops the rows before a place.
+    /// Drops the rows before a position.
     fn keep_from(&mut self, place: usize) {
-        let kept = if self.rows.contains(&place) { place..self.rows.end } else { place..place };
-        if !kept.is_empty() {
-            let from = (kept.start - self.rows.start) * BLOCK..(kept.end - self.rows.start) * BLOCK;
+        let rows = if self.rows.contains(&place) { place..self.rows.end } else { place..place };
+        if !rows.is_empty() {
+            let from = (rows.start - self.rows.start) * BLOCK..(rows.end - self.rows.start) * BLOCK;
             for strip in self.strips.get().chunks_exact_mut(self.room * BLOCK) {
                 strip.copy_within(from.clone(), 0);
             }
         }
-        self.rows = kept;
+        self.rows = rows;
     }
 
-    /// Makes a row the same as the one before.
+    /// Copies the previous row to a row.
     fn repeat(&mut self, row: usize) {
         for strip in self.strips.get().chunks_exact_mut(self.room * BLOCK) {
             strip.copy_within((row - 1) * BLOCK..row * BLOCK, row * BLOCK);
         }
     }
 
-    /// Makes every sum of a row the same.
+    /// Sets every sum of a row to the same value.
     fn fill(&mut self, row: usize, sum: f64) {
         for strip in self.strips.get().chunks_exact_mut(self.room * BLOCK) {
             strip[row * BLOCK..(row + 1) * BLOCK].fill(sum);
@@ -607,7 +609,7 @@ impl PlaneSums {
     }
 }
 
-/// A buffer that begins at a cache line: vectors that reach over the end of one cost two accesses.
+/// A buffer that begins at a cache line: vectors that cross the boundary of cache lines cost two accesses.
 struct Aligned {
     buffer: Vec<f64>,
     length: usize,
@@ -626,15 +628,16 @@ impl Aligned {
     }
 }
 
-/// The weighted sum of pixels that are all the same, added in the order of the weights.
+/// Returns the weighted sum of equal pixels, added in the order of the weights.
 fn weighted(weights: &[f64], pixel: f64) -> f64 {
     weights.iter().fold(-0.0, |sum, weight| sum + weight * pixel)
 }
 
-/// Return the renormalised sum: `good` is the sum of the weights of defined pixels, `all` that of all weights.
+/// Returns the renormalised sum; `good` is the sum of the weights of defined pixels, `all` the sum of all
+/// weights.
 pub(super) fn result(sum: f64, good: f64, all: f64) -> f64 {
-    let grown = if good == all { sum } else { sum * (all / good) };
-    if good == 0.0 { f64::NAN } else { grown }
+    let scaled = if good == all { sum } else { sum * (all / good) };
+    if good == 0.0 { f64::NAN } else { scaled }
 }
 
 impl Node for SmoothPlanes {
@@ -655,8 +658,8 @@ impl Node for SmoothPlanes {
     }
 
     fn fill(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) -> Result<(), IoError> {
-        let (needed, [x, y]) = self.needed(window);
-        let pixels = PlanePixels::new(&*self.input, &needed, feed)?;
+        let (input_window, [x, y]) = self.needed(window);
+        let pixels = PlanePixels::new(&*self.input, &input_window, feed)?;
         let plane = x.results * y.results * self.encoding.pixel_bytes();
         if plane > 0 {
             for (number, out) in out.chunks_exact_mut(plane).enumerate() {

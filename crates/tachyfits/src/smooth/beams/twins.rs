@@ -1,4 +1,4 @@
-//! Sums in parts beside one sum over the ellipse.
+//! Compares sums in parts with one sum over the ellipse.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,8 @@ use crate::file::OpenOptions;
 const WIDTH: usize = 97;
 const HEIGHT: usize = 61;
 
-/// The largest difference of both sums, as a part of the largest pixel: less than the type of the results shows.
+/// Returns the maximum difference of both sums, as a fraction of the largest pixel: below the precision of
+/// the result type.
 fn bound(precision: Precision) -> f64 {
     if precision == SINGLE { 2e-8 } else { 5e-14 }
 }
@@ -21,7 +22,7 @@ fn ellipse(major: f64, minor: f64, angle: f64) -> PlaneKernel {
     PlaneKernel { widths: [xx, (a - b) * sine * cosine, yy], scale: 1.0 }
 }
 
-/// An image of doubles.
+/// Creates an image of doubles.
 fn image(pixels: &[f64]) -> Image {
     let cards = [
         "SIMPLE  =                    T".to_owned(),
@@ -39,7 +40,7 @@ fn image(pixels: &[f64]) -> Image {
     FitsFile::from_bytes("plane", bytes, &OpenOptions::default()).unwrap().image(0).unwrap()
 }
 
-/// The results by both sums, of the part of the plane that a window is.
+/// Computes both sums for a window of the plane.
 fn both(
     pixels: &[f64],
     window: &Window,
@@ -75,7 +76,7 @@ fn window(first: [u64; 2], count: [u64; 2]) -> Window {
     Window { first: first.to_vec(), count: count.to_vec() }
 }
 
-/// Random pixels, of which some are undefined, in one block or anywhere, and perhaps one is infinite.
+/// Returns random pixels. Some are undefined, in one block or anywhere; one may be infinite.
 fn pixels(holes: u64, infinite: bool, seed: u64) -> Vec<f64> {
     let mut state = seed | 1;
     let mut next = || {
@@ -121,17 +122,17 @@ proptest! {
         let pixels = pixels(holes, infinite, seed);
         let all = window([0, 0], [WIDTH as u64, HEIGHT as u64]);
         let [whole, in_parts] = both(&pixels, &all, &smoothing, precision, &parts);
-        // Renormalising multiplies what is left of both sums.
+        // Renormalising multiplies the error of both sums.
         let most = bound(precision) * if holes > 0 || edge == Edge::Blank { 2.0 / LEAST_DEFINED } else { 1.0 };
         for (at, (&whole, &part)) in whole.iter().zip(&in_parts).enumerate() {
             let same = whole.to_bits() == part.to_bits() || (whole.is_nan() && part.is_nan());
             prop_assert!(same || (whole - part).abs() <= most, "{at}: {part} instead of {whole}");
         }
-        // A part of the results has the same bits.
+        // A window of the results has the same bits.
         let [_, of_part] = both(&pixels, &window([13, 7], [50, 31]), &smoothing, precision, &parts);
         for (at, part) in of_part.iter().enumerate() {
-            let there = in_parts[(7 + at / 50) * WIDTH + 13 + at % 50];
-            prop_assert_eq!(there.to_bits(), part.to_bits());
+            let expected = in_parts[(7 + at / 50) * WIDTH + 13 + at % 50];
+            prop_assert_eq!(expected.to_bits(), part.to_bits());
         }
     }
 }
