@@ -1,8 +1,8 @@
 //! Computed images: results of operations on images, computed box by box on request.
 //!
-//! A [`Computed`] is a tree of nodes over the storages that it reads, and the header that it has as a file. It is a
-//! storage itself ([`ComputedData`]): its bytes are those of the FITS file that it would be, so everything that can be
-//! done with an image in a file can be done with it. It is written by making its boxes in parallel, each once.
+//! A [`Computed`] is a tree of nodes over the storages it reads, and the header of the file it represents. It
+//! acts as a storage ([`ComputedData`]) with the bytes of that FITS file, so every operation on an image in a
+//! file works on it as well. To write it, boxes are computed in parallel, each once.
 
 mod leaf;
 mod node;
@@ -30,7 +30,7 @@ use tiles::TileReads;
 pub(crate) use tiles::{Tiles, reordered_shape, usual_shape};
 pub(crate) use window::{Window, windows_of_stretch};
 
-/// How many boxes may wait to be written: enough that the writer finds one, few enough for the memory.
+/// Maximum number of boxes waiting to be written: enough to keep the writer busy without using much memory.
 const WAITING_BOXES: usize = 2;
 
 /// An image that is computed when its pixels are requested.
@@ -45,7 +45,8 @@ pub(crate) struct Computed {
 }
 
 impl Computed {
-    /// The image that `node` gives, with what survives of the images that it is made of; `name` stands for it in messages.
+    /// Creates the image of `node`, with the header and units that survive from its inputs; messages call it
+    /// `name`.
     pub(crate) fn new(
         name: String,
         node: Arc<dyn Node>,
@@ -80,10 +81,10 @@ impl Computed {
         result.map_err(|error| Error::Format { file: self.name.clone(), error })
     }
 
-    /// Makes every box, on several threads, and hands them to `place` one at a time, in order: the threads that do not
-    /// write go on computing meanwhile. A file takes one writer at a time anyway, and threads that wait for it spin.
-    /// The pixels will begin at byte `begin` of a file, with `pixel_bytes` each. The returned report has the time that
-    /// `place` took apart.
+    /// Computes every box on several threads, and passes the boxes to `place` one at a time, in order:
+    /// threads that do not write continue to compute. A file accepts one writer at a time, and threads that
+    /// wait for it spin. The pixels will begin at byte `begin` of a file, with `pixel_bytes` each. The
+    /// returned report lists the time of `place` separately.
     pub(crate) fn make(
         &self,
         (begin, pixel_bytes): (u64, u64),
@@ -93,7 +94,7 @@ impl Computed {
     ) -> Result<Report, Error> {
         let axes = self.node.axes();
         let tiles = Tiles::new(axes, self.node.box_shape(), &self.node.halo(), begin, pixel_bytes);
-        // Boxes that were written: their memory serves for later ones.
+        // Buffers of written boxes, reused for later ones.
         let spare: Mutex<Vec<PlacedBuffer>> = Mutex::default();
         self.each_box(
             &tiles,
@@ -115,7 +116,7 @@ impl Computed {
         )
     }
 
-    /// Makes one box here and now.
+    /// Computes a single box on the calling thread.
     pub(crate) fn one_box<R>(
         &self,
         window: &Window,
@@ -131,8 +132,8 @@ impl Computed {
         })?
     }
 
-    /// Makes something of every box, on several threads, and hands it to `place`, one at a time, in order. The returned
-    /// report has the time that `place` took apart.
+    /// Processes every box on several threads, and passes the results to `place` one at a time, in order. The
+    /// returned report lists the time of `place` separately.
     pub(crate) fn each_box<R: Send>(
         &self,
         tiles: &Tiles,
@@ -143,7 +144,7 @@ impl Computed {
         let (sources, joined) = (&self.sources, &self.joined);
         let reads = TileReads { tiles, node: &*self.node, sources, joined };
         let progress = Progress { options: *options, total: reads.bytes() };
-        let mut written = Duration::ZERO;
+        let mut write_time = Duration::ZERO;
         let mut report = tachyfits_io::run(
             &self.joined,
             &reads,
@@ -154,14 +155,14 @@ impl Computed {
                 let mut feed = Feed { fetched, next: 0, scratch, tier, name };
                 make(&tiles.window(index), &mut feed)
             },
-            |index, made| {
+            |index, result| {
                 let begun = Instant::now();
-                place(&tiles.window(index), made)?;
-                written += begun.elapsed();
+                place(&tiles.window(index), result)?;
+                write_time += begun.elapsed();
                 Ok::<(), Error>(())
             },
         )?;
-        report.write_seconds = written.as_secs_f64() / report.threads as f64;
+        report.write_seconds = write_time.as_secs_f64() / report.threads as f64;
         report.compute_seconds = (report.compute_seconds - report.write_seconds).max(0.0);
         Ok(report)
     }

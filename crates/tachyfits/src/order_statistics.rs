@@ -1,8 +1,9 @@
-//! Order statistics: exact medians, median absolute deviations and percentiles, of everything, of regions, and along any
-//! axes, in bounded memory.
+//! Order statistics: exact medians, median absolute deviations and percentiles of whole images, of regions,
+//! and along any axes, in bounded memory.
 //!
-//! Two methods: where an output has few pixels they are gathered in memory (`output_tiles`); where it has many they are read
-//! again and again until the value is found (`stream`), which after a sample is usually once. Zeros are one value, 0.0.
+//! Outputs of few pixels are gathered in memory (`output_tiles`). Outputs of many pixels are read repeatedly
+//! until the value is determined (`stream`); after sampling, one pass is usually enough. Zeros compare equal;
+//! the result is 0.0.
 
 mod cuts;
 mod limits;
@@ -34,16 +35,16 @@ use crate::section::{AxisRange, Section};
 use crate::statistic::Values;
 pub use limits::OrderLimits;
 
-/// Pixels that one thread goes over faster than others are started.
+/// Number of pixels that one thread processes faster than it takes to start others.
 const ALONE_PIXELS: u64 = 1 << 16;
 
-/// The most statistics of a request: percentiles in steps of 0.01.
+/// Maximum number of statistics per request: percentiles in steps of 0.01.
 const MOST_STATISTICS: usize = 10_000;
 
 impl Image {
-    /// Reduces axes (0 is NAXIS1) by order statistics of the physical values, NaN and BLANK ignored; exact, in bounded
-    /// memory. Axes, sections, regions and the shape of the result are as of [`Image::reduce`]. Where nothing is good, all
-    /// are NaN.
+    /// Reduces axes (0 is NAXIS1) to order statistics of the physical values, ignoring NaN and BLANK. Results
+    /// are exact, in bounded memory. Axes, sections, regions and the shape of the result are the same as for
+    /// [`Image::reduce`]. If no pixel is defined, all results are NaN.
     ///
     /// ```
     /// use tachyfits::{Array, Header, RunOptions, Values};
@@ -72,7 +73,7 @@ impl Image {
         self.order_within(statistics, axes, section, regions, &OrderLimits::default(), options)
     }
 
-    /// The same with other limits.
+    /// Works like [`Image::order`], with other limits.
     ///
     /// # Errors
     /// As [`Image::order`].
@@ -93,23 +94,23 @@ impl Image {
         let plan = OrderPlan { image: self, section, reduced: &reduced, regions, limits: *limits };
         let outputs = grid.outputs.saturating_mul(regions.map_or(1, |all| all.len() as u64));
         if regions.is_none() {
-            // Before there is room for as many results as the header states.
+            // Checked before memory is reserved for the number of results that the header states.
             self.check_present(grid.last_pixel())?;
         }
         let mut results = plan.room(statistics.len(), outputs)?;
         let total = section.pixels().saturating_mul(self.pixel_bytes().size);
         let mut passes = Passes::new(options, total);
-        let asked = outputs > 0 && !statistics.is_empty();
+        let has_results = outputs > 0 && !statistics.is_empty();
         if grid.reduced == 0 && regions.is_none() {
             let nothing = outputs as usize;
-            // At most the outputs that there is room for.
+            // No more than the number of outputs that memory was reserved for.
             results.iter_mut().for_each(|values| values.resize(nothing, f64::NAN));
-        } else if asked && regions.is_none() && grid.reduced <= limits.gathered {
+        } else if has_results && regions.is_none() && grid.reduced <= limits.gathered {
             let all = &mut results[..];
             let (tier, tile_bytes) = (tier(), limits.tile_bytes);
             let operation = InMemory { statistics, tier };
             push_outputs(self, &grid, tier, tile_bytes, &operation, &mut passes, all)?;
-        } else if asked && !plan.gather_regions(statistics, &mut passes, &mut results)? {
+        } else if has_results && !plan.gather_regions(statistics, &mut passes, &mut results)? {
             plan.stream(statistics, &mut passes, &mut results)?;
         }
         let mut axes: Vec<u64> = plan.kept().map(|range| range.count).collect();
@@ -127,8 +128,8 @@ impl Image {
             if let OrderStatistic::Percentile(percent) = statistic
                 && !(0.0..=100.0).contains(percent)
             {
-                let found = percent.to_string();
-                return Err(self.refused(Reason::Percentile, "a percentile from 0 to 100", found));
+                let actual = percent.to_string();
+                return Err(self.refused(Reason::Percentile, "a percentile from 0 to 100", actual));
             }
         }
         Ok(())
@@ -169,7 +170,7 @@ struct OrderPlan<'a> {
 }
 
 impl OrderPlan<'_> {
-    /// Empty results with room for all outputs.
+    /// Returns empty results with capacity for all outputs.
     fn room(&self, statistics: usize, outputs: u64) -> Result<Vec<Vec<f64>>, Error> {
         let empty = || {
             let mut values = filled(outputs, f64::NAN, "the result")?;
@@ -180,13 +181,14 @@ impl OrderPlan<'_> {
         results.map_err(|error| self.image.place(error))
     }
 
-    /// The ranges of the axes that are kept.
+    /// Iterates over the ranges of the axes that are not reduced.
     fn kept(&self) -> impl Iterator<Item = AxisRange> {
         let ranges = self.section.ranges().iter().zip(self.reduced);
         ranges.filter(|(_, reduced)| !**reduced).map(|(range, _)| *range)
     }
 
-    /// Select among the pixels of all regions, gathered by one pass; `false` where there are no regions, or too many pixels.
+    /// Selects among the pixels of all regions, gathered in one pass; returns false if there are no regions,
+    /// or too many pixels.
     fn gather_regions(
         &self,
         statistics: &[OrderStatistic],
@@ -194,7 +196,7 @@ impl OrderPlan<'_> {
         results: &mut [Vec<f64>],
     ) -> Result<bool, Error> {
         let Some(regions) = self.regions else { return Ok(false) };
-        // Regions that are too many for one pass may do one by one.
+        // Regions that exceed the limit of one pass may work one by one.
         let options = passes.options();
         let Ok(lines) = self.image.lines(self.section, self.reduced, Some(regions), false, options)
         else {
@@ -231,7 +233,7 @@ impl OrderPlan<'_> {
         Ok(true)
     }
 
-    /// Output by output, region by region, each on its own.
+    /// Selects output by output and region by region, each separately.
     fn stream(
         &self,
         statistics: &[OrderStatistic],
@@ -247,13 +249,13 @@ impl OrderPlan<'_> {
         let all = vec![true; self.reduced.len()];
         let mut values = Vec::new();
         for region in regions {
-            // Refused where regions need axes that are kept.
+            // Fails if regions need axes that are not reduced.
             self.image.lines(self.section, self.reduced, region, false, passes.options())?;
             for output in 0..outputs {
                 let section = self.image.section(&part(self.section, self.reduced, output))?;
                 let lines = self.image.lines(&section, &all, region, false, passes.options())?;
-                let alone = lines.pixels() <= ALONE_PIXELS;
-                passes.alone(alone);
+                let is_small = lines.pixels() <= ALONE_PIXELS;
+                passes.alone(is_small);
                 let mut population = Population::new(self.image, &*lines, tier, self.limits);
                 values.clear();
                 population.push(statistics, passes, &mut values)?;
@@ -267,7 +269,7 @@ impl OrderPlan<'_> {
 /// Purpose of the memory, for errors.
 const GATHERED: &str = "the pixels of regions";
 
-/// The physical values of pixels.
+/// Gathers the physical values of pixels.
 struct GatherFold {
     encoding: Encoding,
     tier: Tier,
@@ -279,7 +281,7 @@ impl LineFold for GatherFold {
 
     fn accumulate(&self, state: &mut Vec<f64>, bytes: &[u8], _position: u64) {
         let first = state.len();
-        // At most a line, 512 KiB.
+        // A line has at most 512 KiB.
         state.resize(first + bytes.len() / self.encoding.pixel_bytes(), 0.0);
         decode_f64(bytes, &self.encoding, self.tier, &mut state[first..]);
     }
@@ -291,7 +293,7 @@ impl LineFold for GatherFold {
     fn place(&self, _state: &mut Vec<f64>, _rows: &LeafRows) {}
 }
 
-/// The ranges of one output of a section of which some axes are reduced.
+/// Returns the ranges of one output of a section with some axes reduced.
 pub(crate) fn part(section: &Section, reduced: &[bool], mut output: u64) -> Vec<AxisRange> {
     let mut ranges = section.ranges().to_vec();
     for (range, _) in ranges.iter_mut().zip(reduced).filter(|(_, reduced)| !**reduced) {

@@ -1,4 +1,4 @@
-//! The leaves of a tree: the pixels of an image in a storage.
+//! Leaves of a tree: the pixels of an image in a storage.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use super::node::{Feed, Node, Reads, Sources};
 use super::window::Window;
 use crate::lines::PixelBytes;
 
-/// The pixels of an image as they are stored.
+/// Pixels of an image as stored.
 #[derive(Clone, Debug)]
 pub(crate) struct Leaf {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) axes: Vec<u64>,
     pub(crate) pixels: PixelBytes,
     pub(crate) encoding: Encoding,
-    /// For pixels that are not contiguous: the length of a contiguous group, and the distance from
-    /// one group to the next.
+    /// For pixels that are not contiguous: the length of a contiguous group, and the distance between the
+    /// starts of groups.
     pub(crate) groups: Option<(u64, u64)>,
 }
 
 impl Leaf {
-    /// The contiguous runs of pixels of a box in the file: the start of each, counted in pixels,
-    /// and its length.
+    /// Returns the contiguous runs of a box in the file: the start of each, counted in pixels, and its
+    /// length.
     fn runs(&self, window: &Window) -> Vec<(u64, u64)> {
         let Some((size, pitch)) = self.groups else {
             return window.runs(&self.axes).collect();
@@ -75,7 +75,7 @@ impl Node for Leaf {
 
     fn stored(&self, window: &Window, feed: &mut Feed<'_>) -> Option<Range<usize>> {
         if self.groups.is_some() {
-            // Runs of the box are divided where groups end.
+            // Runs of the box are split at the ends of groups.
             return None;
         }
         let first = feed.next;

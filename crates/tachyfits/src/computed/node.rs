@@ -1,8 +1,8 @@
-//! Nodes of computed images: each computes the pixels of any box from those of its inputs.
+//! Nodes of computed images: each computes the pixels of any box from the pixels of its inputs.
 //!
-//! A node knows nothing of files, threads and blocks. It says which bytes it needs for a box, and makes the pixels of the
-//! box from them, as big-endian bytes or as native numbers; a tree of nodes is one image, of which no part exists longer
-//! than a box is worked on.
+//! A node is independent of files, threads and blocks. It requests the bytes that a box needs, and computes
+//! the pixels of the box from them, as big-endian bytes or as native numbers. A tree of nodes is one image,
+//! and exists in memory only box by box.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,38 +14,39 @@ use tachyfits_memory as memory;
 use super::tiles::usual_shape;
 use super::window::Window;
 
-/// An image that can give any box of itself.
+/// An image that can compute any box of its pixels.
 pub(crate) trait Node: Send + Sync + std::fmt::Debug {
     /// Lengths of the axes in FITS order.
     fn axes(&self) -> &[u64];
 
-    /// Encoding of the pixels; big-endian.
+    /// Encoding of the pixels; always big-endian.
     fn encoding(&self) -> Encoding;
 
-    /// Whether its pixels are truth values, 0 and 1.
+    /// Whether the pixels are logical values, 0 and 1.
     fn is_logical(&self) -> bool {
         false
     }
 
-    /// Names the storages that the tree reads.
+    /// Registers the storages that the tree reads.
     fn sources(&self, sources: &mut Sources);
 
-    /// Says which bytes a box needs. [`Node::fill`] and the others take them in the same order.
+    /// Requests the bytes that a box needs. [`Node::fill`] and the other methods consume them in the same
+    /// order.
     fn reads(&self, window: &Window, reads: &mut Reads<'_>);
 
-    /// Gives the pixels of a box as the bytes that [`Node::encoding`] describes.
+    /// Computes the pixels of a box as the bytes that [`Node::encoding`] describes.
     ///
     /// # Errors
-    /// [`IoError::Values`] if a value has no place in the encoding, and what a node of its own kind cannot compute.
+    /// [`IoError::Values`] if the encoding cannot represent a value, and errors specific to the node.
     fn fill(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) -> Result<(), IoError>;
 
-    /// If the pixels of a box are stored, returns them as pieces of the fetched bytes, one for each of
-    /// the [`Window::runs`] of the box. A caller that can process pieces needs no buffer for the box.
+    /// Returns the pixels of a box as pieces of the fetched bytes, one for each of the [`Window::runs`] of
+    /// the box, if they are stored. A caller that can process pieces needs no buffer for the box.
     fn stored(&self, _window: &Window, _feed: &mut Feed<'_>) -> Option<Range<usize>> {
         None
     }
 
-    /// Gives the physical values of a box, NaN where undefined.
+    /// Computes the physical values of a box, NaN for undefined pixels.
     ///
     /// # Errors
     /// As [`Node::fill`].
@@ -62,7 +63,7 @@ pub(crate) trait Node: Send + Sync + std::fmt::Debug {
         Ok(())
     }
 
-    /// The same in f32, rounded once.
+    /// Computes the values in f32, rounded once.
     ///
     /// # Errors
     /// As [`Node::fill`].
@@ -79,21 +80,21 @@ pub(crate) trait Node: Send + Sync + std::fmt::Debug {
         Ok(())
     }
 
-    /// How many pixels beyond a box are needed on each side along each axis, at the most: boxes are made long enough that
-    /// these are few beside their own.
+    /// Returns the maximum number of pixels that a box needs beyond its sides along each axis: boxes are long
+    /// enough that these are few in comparison.
     fn halo(&self) -> Vec<u64>;
 
-    /// About how many input pixels a pixel is computed from, without the halo: boxes have fewer
-    /// pixels by this factor.
+    /// Returns the approximate number of input pixels per pixel, without the halo: boxes have fewer pixels by
+    /// this factor.
     fn expansion(&self) -> u64;
 
-    /// The shape of the boxes in which all of it is best made.
+    /// Returns the best shape of boxes for computing all of the image.
     fn box_shape(&self) -> Vec<u64> {
         usual_shape(self.axes(), &self.halo(), self.expansion())
     }
 }
 
-/// The storages of a tree, each once.
+/// The distinct storages of a tree.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sources(Vec<Arc<dyn Storage>>);
 
@@ -105,16 +106,16 @@ impl Sources {
     }
 
     fn position(&self, storage: &Arc<dyn Storage>) -> Option<usize> {
-        self.0.iter().position(|known| Arc::ptr_eq(known, storage))
+        self.0.iter().position(|source| Arc::ptr_eq(source, storage))
     }
 
-    /// The storages as one.
+    /// Returns the storages joined into one.
     pub(crate) fn joined(&self) -> JoinedStorage {
         JoinedStorage::new(self.0.clone())
     }
 }
 
-/// The ranges that a box needs, in the joined storage.
+/// Ranges that a box needs, in the joined storage.
 pub(crate) struct Reads<'a> {
     pub(crate) sources: &'a Sources,
     pub(crate) joined: &'a JoinedStorage,
@@ -122,7 +123,7 @@ pub(crate) struct Reads<'a> {
 }
 
 impl Reads<'_> {
-    /// Asks for bytes of one of the storages.
+    /// Requests bytes of one of the storages.
     pub(crate) fn push(&mut self, storage: &Arc<dyn Storage>, range: Range<u64>) {
         let member =
             self.sources.position(storage).expect("a node names its storages in `sources`");
@@ -131,28 +132,28 @@ impl Reads<'_> {
     }
 }
 
-/// The requested bytes, one range after the other, and buffers that a worker keeps from box to box.
+/// Requested bytes, in order of the requests, and buffers that a worker reuses between boxes.
 pub(crate) struct Feed<'a> {
     pub(crate) fetched: &'a Fetched<'a>,
     pub(crate) next: usize,
     pub(crate) scratch: &'a mut NodeScratch,
     pub(crate) tier: Tier,
-    /// The name of the image that is computed, for messages.
+    /// Name of the computed image, for messages.
     pub(crate) name: &'a str,
 }
 
 impl<'a> Feed<'a> {
-    /// The bytes of the next range.
+    /// Returns the bytes of the next range.
     pub(crate) fn take(&mut self) -> &'a [u8] {
         let fetched: &'a Fetched<'a> = self.fetched;
         self.next += 1;
         fetched.piece(self.next - 1)
     }
 
-    /// Encodes the values of a node, which has an encoding of floats.
+    /// Encodes the values of a node whose encoding is a float type.
     ///
     /// # Errors
-    /// [`IoError::Values`] for finite values that float32 cannot hold.
+    /// [`IoError::Values`] if finite values exceed the range of float32.
     pub(crate) fn encode(
         &mut self,
         values: &[f64],
@@ -166,7 +167,7 @@ impl<'a> Feed<'a> {
     }
 }
 
-/// Buffers that are used again and again.
+/// Reusable buffers.
 #[derive(Debug, Default)]
 pub(crate) struct NodeScratch {
     bytes: Vec<Vec<u8>>,
@@ -179,7 +180,8 @@ macro_rules! buffers {
     ($($take:ident $give_back:ident $field:ident $type:ty;)+) => {
         impl NodeScratch {
             $(
-                /// A buffer of this length with any content; too little memory is an error.
+                /// Returns a buffer of this length with arbitrary contents, or an error if memory is
+                /// insufficient.
                 pub(crate) fn $take(&mut self, length: usize) -> Result<Vec<$type>, IoError> {
                     let mut buffer = self.$field.pop().unwrap_or_default();
                     let zero = <$type>::default();

@@ -1,4 +1,4 @@
-//! The pixels of a computed image as data of the file that it would be, computed when they are read.
+//! Pixels of a computed image as the data of the file it represents, computed when they are read.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,17 +12,17 @@ use super::{Computed, tiles};
 use crate::error::Error;
 use crate::hdu_storage::{HduStorage, MadeData, fill_pixels};
 
-/// See the module.
+/// Pixels as data of a file; see the module.
 pub(crate) struct ComputedData {
     image: Arc<Computed>,
     /// Bytes of a pixel.
     size: u64,
     bytes: u64,
-    /// The most pixels that are computed at a time.
+    /// Maximum number of pixels computed at a time.
     box_pixels: u64,
     /// See [`MadeData::unit_bytes`].
     unit_bytes: u64,
-    /// Buffers that readers reuse; one per thread that reads at a time.
+    /// Reusable buffers, one per concurrent reader.
     scratch: Mutex<Vec<NodeScratch>>,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Debug for ComputedData {
 }
 
 impl ComputedData {
-    /// The file that an image would be.
+    /// Creates the storage of the file that an image represents.
     pub(crate) fn storage(image: Arc<Computed>) -> Result<HduStorage<ComputedData>, Error> {
         let header = image.as_new().header(&image.survivors.header);
         let header = image.format_error(header)?.to_bytes();
@@ -41,7 +41,7 @@ impl ComputedData {
         let size = image.node.encoding().pixel_bytes() as u64;
         let bytes = image.node.axes().iter().product::<u64>() * size;
         let box_pixels: u64 = image.node.box_shape().iter().product();
-        // Short stretches of rows would need more pixels around them than they have.
+        // Short stretches of rows would need more surrounding pixels than they have.
         let has_margins = image.node.halo().iter().take(2).any(|&halo| halo > 0);
         let unit_bytes = if has_margins { box_pixels.div_ceil(2) * size } else { u64::MAX };
         let scratch = Mutex::default();
@@ -82,8 +82,8 @@ impl ComputedData {
     }
 
     fn take_scratch(&self) -> NodeScratch {
-        let mut kept = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.pop().unwrap_or_default()
+        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        scratch.pop().unwrap_or_default()
     }
 }
 
@@ -109,7 +109,7 @@ impl MadeData for ComputedData {
     }
 
     fn is_resident(&self, range: Range<u64>) -> bool {
-        // The inputs are what may not be there; where they are needed is close to the same share of the way through.
+        // Only inputs can be absent from memory; they are needed at about the same relative position.
         let joined = &self.image.joined;
         let share = range.start as f64 / self.bytes.max(1) as f64;
         let at = ((joined.bytes() as f64 * share) as u64).min(joined.bytes().saturating_sub(1));

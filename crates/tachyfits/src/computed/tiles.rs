@@ -1,6 +1,5 @@
-//! Division of an image into boxes when all of it is computed: of a size that stays in the
-//! second-level cache, with long contiguous runs, and long enough along each axis that the margins
-//! beyond their ends are small.
+//! Division of an image into boxes for computing all of it: small enough for the L2 cache, with long
+//! contiguous runs, and long enough along each axis to keep the margins beyond their ends small.
 
 use std::ops::Range;
 
@@ -11,60 +10,63 @@ use super::window::Window;
 
 /// Approximate number of pixels of a box: 512 KiB of f32.
 const BOX_PIXELS: u64 = 1 << 17;
-/// Pixels of a run that is worth a read and a write of its own: 16 KiB of f32.
+/// Minimum number of pixels of a run with its own read and write: 16 KiB of f32.
 const RUN_PIXELS: u64 = 1 << 12;
-/// The same where a box has many runs that are far apart in the file: the page cache takes pages one by one there, and
-/// what is spent on each run counts (256 KiB of f32; smoothing 4.3 GB along z took 0.96 s so, 1.16 with runs of half the
-/// length, and twice that with such of 16 KiB).
+/// The same for boxes with many runs that are far apart in the file: the page cache accepts pages one by one,
+/// and the overhead per run counts (256 KiB of f32; smoothing 4.3 GB along z took 0.96 s, 1.16 s with runs of
+/// half the length, and twice as long with runs of 16 KiB).
 const FAR_RUN_PIXELS: u64 = 1 << 16;
-/// The most pixels that a halo makes of a box whose runs are not far apart: it and what it is made from stay in the
-/// second-level cache (1 MiB of f32; of four times as much, smoothing along z took a quarter longer).
+/// Maximum number of pixels of a box enlarged by a halo, if its runs are not far apart: the box and its input
+/// stay in the L2 cache (1 MiB of f32; with four times as much, smoothing along z took a quarter longer).
 const NEAR_PIXELS: u64 = 2 * BOX_PIXELS;
-/// The most pixels that halos may make of a box.
+/// Maximum number of pixels of a box enlarged by halos.
 const MOST_PIXELS: u64 = 1 << 22;
-/// Bytes of a box of an image with its axes in another order: runs of 4096 x 4096 pixels of f32 can then both be 8 KiB.
+/// Bytes of a box of an image with permuted axes: runs of 4096 × 4096 pixels of f32 can then be 8 KiB in both
+/// images.
 const REORDERED_BYTES: u64 = 16 << 20;
-/// The same if the input is in memory, so that nothing is read ahead: larger boxes are faster then
-/// (`python -m bench --only 15`).
+/// The same if the input is in memory, where nothing is read ahead: larger boxes are faster (`python -m bench
+/// --only 15`).
 const REORDERED_IN_MEMORY: u64 = 32 << 20;
-/// Ratio of the lengths of written and read runs then: starting a read of a short run costs less
-/// than starting a write. Data from a disk are read in long runs.
+/// Ratio of written to read run lengths if the input is in memory: starting a read of a short run costs less
+/// than starting a write. Data on a disk are read in long runs.
 const LONGER_IN_MEMORY: u64 = 16;
-/// The same where runs are of whole rows. They begin where no page does, and the page at each end is written by two boxes,
-/// and waited for where it is on its way to the disk: with runs half as long the cube took 2.9 s.
+/// The same if runs are whole rows. They do not begin at page boundaries, so two boxes write the page at each
+/// end, and wait for it during writeback: with runs half as long the cube took 2.9 s.
 const LONGER_OF_ROWS: u64 = 32;
-/// How many such boxes an image has at least.
+/// Minimum number of boxes of an image with permuted axes.
 const REORDERED_BOXES: u64 = 16;
-/// How many pixels a box has along an axis for one that lies beyond its end.
+/// Minimum ratio of a box's length along an axis to its halo.
 const HALO_SHARE: u64 = 4;
-/// How many pixels a box has at least along an axis with a halo whose pixels are near each other.
+/// Minimum length of a box along an axis with a halo whose pixels are close to each other.
 const HALO_LENGTH: u64 = 64;
-/// The same along an axis whose pixels are far apart: boxes along it follow each other, so that
-/// their margins are in a cache, and short boxes stay there as well (`python -m bench --only 11`).
+/// Minimum ratio of length to halo along an axis whose pixels are far apart: boxes along it are computed
+/// consecutively, so their margins are in a cache, and short boxes stay there as well (`python -m bench
+/// --only 11`).
 const FAR_HALO_SHARE: u64 = 2;
-/// Number of boxes along such an axis before those beside them: enough that consecutive writes
-/// leave no gaps.
+/// Number of consecutive boxes along such an axis before the boxes beside them: enough that consecutive
+/// writes leave no gaps.
 const BOXES_IN_TURN: u64 = 16;
 
-/// Bytes of a page of the page cache: runs that begin elsewhere share pages.
+/// Bytes of a page of the page cache: runs that do not begin at a page boundary share pages.
 const PAGE_BYTES: u64 = 4096;
 
-/// The boxes of an image, x fastest, but for a few along an axis with a halo whose pixels are far apart.
+/// Boxes of an image, x fastest, except for a few consecutive boxes along an axis with a halo whose pixels
+/// are far apart.
 #[derive(Clone, Debug)]
 pub(crate) struct Tiles {
     axes: Vec<u64>,
     shape: Vec<u64>,
-    /// How many pixels the boxes at the beginning of each axis are short of the shape.
+    /// Number of pixels by which the first box along each axis is shorter than the shape.
     short: Vec<u64>,
-    /// How many boxes along each axis.
+    /// Number of boxes along each axis.
     counts: Vec<u64>,
-    /// The axis along which a few boxes follow each other.
+    /// Axis along which a few boxes are consecutive.
     in_turn: Option<usize>,
 }
 
 impl Tiles {
-    /// Boxes of this shape for an image whose pixels, of `pixel_bytes` bytes, begin at byte `begin`
-    /// of a file, with the given margins beyond their ends.
+    /// Creates boxes of this shape for an image whose pixels, of `pixel_bytes` bytes, begin at byte `begin`
+    /// of a file, with these margins beyond their ends.
     ///
     /// If runs are parts of rows, the boxes at the beginning of an axis are shorter if that lets
     /// all others begin at multiples of the run length in the file. The page cache then has one
@@ -88,7 +90,7 @@ impl Tiles {
         Tiles { axes: axes.to_vec(), shape, short, counts, in_turn }
     }
 
-    /// Boxes of this shape, x fastest.
+    /// Creates boxes of this shape, x fastest.
     pub(crate) fn of_shape(axes: &[u64], shape: Vec<u64>) -> Tiles {
         Tiles::new(axes, shape, &vec![0; axes.len()], 0, 0)
     }
@@ -111,7 +113,7 @@ impl Tiles {
         window
     }
 
-    /// Which box, of all of them x fastest, has its turn.
+    /// Returns the number of a box, counted with x fastest, from its position in the sequence.
     fn number(&self, index: u64) -> u64 {
         let Some(axis) = self.in_turn else { return index };
         let step: u64 = self.counts[..axis].iter().product();
@@ -124,14 +126,14 @@ impl Tiles {
     }
 }
 
-/// Whether pixels beyond the ends of a box are needed along this axis, and are further apart than a usual run.
+/// Whether boxes need pixels beyond their ends along this axis, further apart than a usual run.
 fn is_far(axes: &[u64], halo: &[u64], axis: usize) -> bool {
     halo[axis] > 0 && axes[..axis].iter().product::<u64>() > RUN_PIXELS
 }
 
-/// By how much a first run has to be shorter than `run` pixels of `step` bytes each, so that the
-/// later ones begin at multiples of the highest possible power of two: pixels begin at byte
-/// `begin`, rows of `row` pixels are contiguous.
+/// Returns the number of pixels by which a first run must be shorter than `run` pixels of `step` bytes each,
+/// so that later runs begin at multiples of the highest possible power of two. Pixels begin at byte `begin`;
+/// rows of `row` pixels are contiguous.
 fn shortened(begin: u64, step: u64, run: u64, row: Option<u64>) -> u64 {
     let lengths = run.saturating_mul(step) | row.unwrap_or(0).saturating_mul(step);
     let mut alignment = 1 << lengths.trailing_zeros().min(63);
@@ -145,8 +147,8 @@ fn shortened(begin: u64, step: u64, run: u64, row: Option<u64>) -> u64 {
     0
 }
 
-/// The shape of a box of which each pixel is made from about `expansion` pixels of the inputs: runs first, then what the
-/// halos ask for, then more along each axis in turn.
+/// Returns the shape of a box with about `expansion` input pixels per pixel: first long runs, then the
+/// lengths that the halos need, then more along each axis in order.
 pub(crate) fn usual_shape(axes: &[u64], halo: &[u64], expansion: u64) -> Vec<u64> {
     let pixels = (BOX_PIXELS / expansion.max(1)).max(1);
     let mut shape = vec![1; axes.len()];
@@ -161,34 +163,35 @@ pub(crate) fn usual_shape(axes: &[u64], halo: &[u64], expansion: u64) -> Vec<u64
         }
     };
     let before = |axis: usize| axes[..axis].iter().product::<u64>();
-    let wanted: Vec<u64> = (0..axes.len())
+    let lengths: Vec<u64> = (0..axes.len())
         .map(|axis| {
-            let wanted = match (halo[axis], before(axis)) {
+            let length = match (halo[axis], before(axis)) {
                 (0, _) => 1,
                 (halo, before) if before > FAR_RUN_PIXELS => 2 * FAR_HALO_SHARE * halo,
                 (halo, before) => {
                     (2 * HALO_SHARE * halo).max((NEAR_PIXELS / before.max(1)).min(HALO_LENGTH))
                 }
             };
-            wanted.min(axes[axis].max(1))
+            length.min(axes[axis].max(1))
         })
         .collect();
     let far = (0..axes.len()).filter(|&axis| is_far(axes, halo, axis));
-    let planes: u64 = far.map(|axis| wanted[axis]).product();
+    let planes: u64 = far.map(|axis| lengths[axis]).product();
     let run = match planes {
         1 => RUN_PIXELS.min(pixels),
         planes => (MOST_PIXELS / expansion.max(1) / planes).clamp(RUN_PIXELS / 4, FAR_RUN_PIXELS),
     };
     fill(&mut shape, run);
     for axis in 0..axes.len() {
-        shape[axis] = wanted[axis].clamp(shape[axis], axes[axis].max(1));
+        shape[axis] = lengths[axis].clamp(shape[axis], axes[axis].max(1));
     }
     fill(&mut shape, pixels);
     shape
 }
 
-/// The shape of a box for an image that is another one with its axes in another order: the new axis n is the axis `order[n]`
-/// of the input, which may be in memory. Its runs are longer than usual, and then longer in the new image than in the input.
+/// Returns the shape of a box for an image with permuted axes: the new axis n is axis `order[n]` of the
+/// input. Runs are longer than usual; if the input is in memory, they are longer in the new image than in the
+/// input.
 pub(crate) fn reordered_shape(
     axes: &[u64],
     order: &[usize],
@@ -197,7 +200,7 @@ pub(crate) fn reordered_shape(
 ) -> Vec<u64> {
     let pixels: u64 = axes.iter().product();
     let bytes = if in_memory { REORDERED_IN_MEMORY } else { REORDERED_BYTES };
-    // Enough boxes for every thread, but none smaller than usual.
+    // Enough boxes for all threads, but no box smaller than usual.
     let most = (pixels / REORDERED_BOXES).max(BOX_PIXELS).min(bytes / pixel_bytes);
     let mut input_axes: Vec<usize> = (0..axes.len()).collect();
     input_axes.sort_by_key(|&axis| order[axis]);
@@ -220,7 +223,8 @@ pub(crate) fn reordered_shape(
     shape
 }
 
-/// How long the runs of a box are in an image with its axes in this order, and the axis that has to grow for longer ones.
+/// Returns the run length of a box in an image with this axis order, and the axis that must grow for longer
+/// runs.
 fn run(axes: &[u64], shape: &[u64], order: impl Iterator<Item = usize>) -> (u64, Option<usize>) {
     let mut length = 1;
     for axis in order {
@@ -232,7 +236,7 @@ fn run(axes: &[u64], shape: &[u64], order: impl Iterator<Item = usize>) -> (u64,
     (length, None)
 }
 
-/// A box cut into such of about `most` pixels or fewer, in the order of its pixels.
+/// Splits a box into boxes of at most about `most` pixels, in the order of its pixels.
 pub(crate) fn pieces(window: &Window, most: u64) -> Vec<Window> {
     let long = window.count.iter().rposition(|&count| count > 1);
     let Some(axis) = long.filter(|_| window.pixels() > most) else {
@@ -250,7 +254,7 @@ pub(crate) fn pieces(window: &Window, most: u64) -> Vec<Window> {
         .collect()
 }
 
-/// The boxes as tasks of the pipeline.
+/// Boxes as tasks of the pipeline.
 pub(crate) struct TileReads<'a> {
     pub(crate) tiles: &'a Tiles,
     pub(crate) node: &'a dyn Node,
@@ -259,8 +263,7 @@ pub(crate) struct TileReads<'a> {
 }
 
 impl TileReads<'_> {
-    /// Total requested bytes, approximately: those of a box in the middle times the number of
-    /// boxes.
+    /// Returns the approximate number of requested bytes: those of a central box times the number of boxes.
     pub(crate) fn bytes(&self) -> u64 {
         let mut ranges = Vec::new();
         if self.is_empty() {
@@ -319,7 +322,7 @@ mod tests {
     fn inputs_in_memory_are_written_in_longer_runs() {
         assert_eq!(reordered_shape(&[4096, 4096], &[1, 0], 4, true), [4096, 256]);
         assert_eq!(reordered_shape(&[65536, 128, 128], &[2, 0, 1], 4, true), [8192, 128, 8]);
-        // Sixteen rows for each half of the fastest axis of the input.
+        // Sixteen rows for each half of the input's fastest axis.
         assert_eq!(reordered_shape(&[1024, 1024, 1024], &[2, 1, 0], 4, true), [1024, 16, 512]);
     }
 
@@ -333,8 +336,8 @@ mod tests {
         // Two boxes side by side, eighteen planes of them, and two such cubes.
         let axes = [8192, 18, 2];
         let first = [(0..32).step_by(2), (1..32).step_by(2)].into_iter().flatten();
-        let one: Vec<u64> = first.chain([32, 34, 33, 35]).collect();
-        let both: Vec<u64> = one.iter().copied().chain(one.iter().map(|n| n + 36)).collect();
+        let cube: Vec<u64> = first.chain([32, 34, 33, 35]).collect();
+        let both: Vec<u64> = cube.iter().copied().chain(cube.iter().map(|n| n + 36)).collect();
         assert_eq!(order(&axes, &[4096, 1, 1], &[0, 1, 0]), both);
         assert!(order(&axes, &[4096, 1, 1], &[1, 0, 0]).into_iter().eq(0..72));
     }
@@ -350,16 +353,16 @@ mod tests {
             let elsewhere = runs.iter().filter(|&&run| run % alignment != 0).count();
             (runs.len(), elsewhere)
         };
-        // Four rows of 256 KiB by runs of 16 KiB: only what begins a row begins elsewhere.
+        // Four rows of 256 KiB in runs of 16 KiB: only the run at the start of a row begins elsewhere.
         assert_eq!(starts(&[65536, 4], &[4096, 2], 5760, 16384), (17 * 4, 4));
         assert_eq!(starts(&[65536, 4], &[4096, 2], 16384 * 45, 16384), (16 * 4, 0));
         // One row of any length.
         assert_eq!(starts(&[100_000, 1], &[16384, 1], 2880, 65536), (7, 1));
-        // Rows of 12 KiB lie at multiples of 4 KiB from each other, rows of 5000 bytes at no pages.
+        // Rows of 12 KiB are multiples of 4 KiB apart; rows of 5000 bytes do not begin at pages.
         assert_eq!(starts(&[3072, 2], &[2048, 2], 5760, 4096), (3 * 2, 2));
         let first = |axes: &[u64], shape| Tiles::new(axes, shape, &[0; 3], 5760, 4).window(0).count;
         assert_eq!(first(&[1250, 9], vec![1024, 9]), [1024, 9]);
-        // Planes of which whole rows are taken cannot begin anywhere else.
+        // Boxes of whole rows cannot begin anywhere else.
         assert_eq!(first(&[1024, 64, 9], vec![1024, 32, 9]), [1024, 32, 9]);
     }
 
@@ -371,20 +374,20 @@ mod tests {
             begin in 0u64..100, pixel_log in 0u32..12
         ) {
             let (axes, halo): (Vec<u64>, Vec<u64>) = axes.into_iter().unzip();
-            let given = axes.iter().zip(&parts).map(|(&length, &part)| part.min(length)).collect();
-            for shape in [usual_shape(&axes, &halo, 1), given] {
+            let limited = axes.iter().zip(&parts).map(|(&length, &part)| part.min(length)).collect();
+            for shape in [usual_shape(&axes, &halo, 1), limited] {
                 let tiles = Tiles::new(&axes, shape.clone(), &halo, 2880 * begin, 1 << pixel_log);
-                let mut seen = vec![false; axes.iter().product::<u64>() as usize];
+                let mut covered = vec![false; axes.iter().product::<u64>() as usize];
                 for index in 0..tiles.len() {
                     let window = tiles.window(index);
                     prop_assert!(window.count.iter().zip(&shape).all(|(count, most)| count <= most));
                     for (first, count) in window.runs(&axes) {
-                        for pixel in &mut seen[first as usize..][..count as usize] {
+                        for pixel in &mut covered[first as usize..][..count as usize] {
                             prop_assert!(!std::mem::replace(pixel, true));
                         }
                     }
                 }
-                prop_assert!(seen.iter().all(|&pixel| pixel));
+                prop_assert!(covered.iter().all(|&pixel| pixel));
             }
         }
 

@@ -1,4 +1,4 @@
-//! Boxes of pixels: the unit in which computed images are made.
+//! Boxes of pixels: the unit in which images are computed.
 
 /// A box of an image: the first pixel and the number of pixels along each axis, in FITS order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,19 +8,19 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// How many pixels.
+    /// Returns the number of pixels.
     pub(crate) fn pixels(&self) -> u64 {
         self.count.iter().product()
     }
 
-    /// The pixels of the axes before `axis`, of the axis itself, and of those after: an array of three axes.
+    /// Returns the number of pixels of the axes before `axis`, of the axis itself, and of the axes after it.
     pub(crate) fn around(&self, axis: usize) -> (usize, usize, usize) {
         let inner: u64 = self.count[..axis].iter().product();
         let outer: u64 = self.count[axis + 1..].iter().product();
         (inner as usize, self.count[axis] as usize, outer as usize)
     }
 
-    /// The same box but for the pixels along one axis.
+    /// Returns the same box with other pixels along one axis.
     pub(crate) fn along(&self, axis: usize, first: u64, count: u64) -> Window {
         let mut window = self.clone();
         window.first[axis] = first;
@@ -28,46 +28,48 @@ impl Window {
         window
     }
 
-    /// One pixel beyond the last along each axis.
+    /// Returns the index after the last pixel along each axis.
     pub(crate) fn end(&self) -> Vec<u64> {
         self.first.iter().zip(&self.count).map(|(first, count)| first + count).collect()
     }
 
-    /// Along one axis, the first pixel that is also in another box of the image, and how many are.
+    /// Returns, along one axis, the first pixel shared with another box of the image, and the number of
+    /// shared pixels.
     pub(crate) fn common(&self, other: &Window, axis: usize) -> (u64, u64) {
         let end = |window: &Window| window.first[axis] + window.count[axis];
         let first = self.first[axis].max(other.first[axis]);
         (first, end(self).min(end(other)).saturating_sub(first))
     }
 
-    /// How many pixels are also in another box of the image.
+    /// Returns the number of pixels shared with another box of the image.
     pub(crate) fn common_pixels(&self, other: &Window) -> u64 {
         (0..self.first.len()).map(|axis| self.common(other, axis).1).product()
     }
 
-    /// The linear index of the first pixel in an image with these axes.
+    /// Returns the linear index of the first pixel in an image with these axes.
     pub(crate) fn first_index(&self, axes: &[u64]) -> u64 {
         self.first.iter().zip(axes).rev().fold(0, |index, (first, length)| index * length + first)
     }
 
-    /// The contiguous runs of pixels in an image with these axes: linear index of the first and
-    /// number of pixels, all of the same length, in the order of the box's own pixels.
+    /// Returns the contiguous runs of the box in an image with these axes: the linear index of the first
+    /// pixel and the number of pixels. All runs have the same length, and follow the order of the box's
+    /// pixels.
     pub(crate) fn runs(&self, axes: &[u64]) -> WindowRuns<'_> {
-        // The axes that a run spans: all but the last of them wholly.
+        // Axes that a run spans: complete ones, and one that may be partial.
         let whole = self.count.iter().zip(axes).take_while(|(count, length)| count == length);
-        let joined = (whole.count() + 1).min(axes.len());
-        let length = self.count[..joined].iter().product();
+        let run_axes = (whole.count() + 1).min(axes.len());
+        let length = self.count[..run_axes].iter().product();
         let mut strides = vec![1; axes.len()];
         for axis in 1..axes.len() {
             strides[axis] = strides[axis - 1] * axes[axis - 1];
         }
         let origin = self.first_index(axes);
-        let runs = self.count[joined..].iter().product();
+        let runs = self.count[run_axes..].iter().product();
         let empty = self.count.contains(&0);
         WindowRuns {
             window: self,
             strides,
-            joined,
+            run_axes,
             origin,
             length,
             next: 0,
@@ -80,8 +82,8 @@ impl Window {
 pub(crate) struct WindowRuns<'a> {
     window: &'a Window,
     strides: Vec<u64>,
-    /// How many axes a run spans.
-    joined: usize,
+    /// Number of axes that a run spans.
+    run_axes: usize,
     origin: u64,
     length: u64,
     next: u64,
@@ -96,7 +98,7 @@ impl Iterator for WindowRuns<'_> {
             return None;
         }
         let (mut rest, mut first) = (self.next, self.origin);
-        for axis in self.joined..self.strides.len() {
+        for axis in self.run_axes..self.strides.len() {
             first += rest % self.window.count[axis] * self.strides[axis];
             rest /= self.window.count[axis];
         }
@@ -105,12 +107,13 @@ impl Iterator for WindowRuns<'_> {
     }
 }
 
-/// The boxes that together are `count` pixels from linear index `first` on, in that order; at most two per axis.
+/// Returns the boxes that together cover `count` pixels from linear index `first` on, in order; at most two
+/// per axis.
 pub(crate) fn windows_of_stretch(axes: &[u64], first: u64, count: u64) -> Vec<Window> {
     let mut windows = Vec::new();
     let (mut at, end) = (first, first + count);
     while at < end {
-        // The most axes whose whole planes begin here and are within the stretch.
+        // The highest number of axes whose complete planes begin here and fit in the stretch.
         let (mut unit, mut axis) = (1, 0);
         while axis + 1 < axes.len() {
             let plane = unit * axes[axis];
@@ -127,7 +130,7 @@ pub(crate) fn windows_of_stretch(axes: &[u64], first: u64, count: u64) -> Vec<Wi
     windows
 }
 
-/// The box from pixel `at` on that has all of the axes before `axis` and `steps` pixels along it.
+/// Returns the box from pixel `at` on that spans all axes before `axis` and `steps` pixels along it.
 fn window_at(axes: &[u64], at: u64, axis: usize, steps: u64) -> Window {
     let mut window = Window { first: vec![0; axes.len()], count: axes.to_vec() };
     let mut rest = at;
@@ -146,19 +149,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The linear indices of the pixels of a box, one after the other.
+    /// Returns the linear indices of the pixels of a box, in order.
     fn pixels(window: &Window, axes: &[u64]) -> Vec<u64> {
-        let mut found = vec![0];
+        let mut indices = vec![0];
         let mut stride: u64 = axes.iter().product();
         for axis in (0..axes.len()).rev() {
             stride /= axes[axis];
             let along = window.first[axis]..window.first[axis] + window.count[axis];
-            found = found
+            indices = indices
                 .iter()
                 .flat_map(|&outer| along.clone().map(move |index| outer + index * stride))
                 .collect();
         }
-        found
+        indices
     }
 
     fn image_and_window() -> impl Strategy<Value = (Vec<u64>, Window)> {
@@ -189,9 +192,9 @@ mod tests {
             let all = axes.iter().product::<u64>() as usize + 1;
             let (first, end) = (a.index(all).min(b.index(all)), a.index(all).max(b.index(all)));
             let windows = windows_of_stretch(&axes, first as u64, (end - first) as u64);
-            let found: Vec<u64> =
+            let indices: Vec<u64> =
                 windows.iter().flat_map(|window| pixels(window, &axes)).collect();
-            prop_assert_eq!(found, (first as u64..end as u64).collect::<Vec<_>>());
+            prop_assert_eq!(indices, (first as u64..end as u64).collect::<Vec<_>>());
             prop_assert!(windows.len() <= 2 * axes.len());
         }
     }

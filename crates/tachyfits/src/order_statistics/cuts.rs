@@ -1,7 +1,6 @@
-//! Selection of many ranks at once: cuts divide the order of the pixels into pieces. One pass
-//! counts the pixels of all pieces, and keeps those of the pieces that probably contain a rank, as
-//! long as memory allows. It is as exact as separate ranges, its twin: cuts determine the number of
-//! passes, never the result.
+//! Selection of many ranks at once: cuts divide the ordered pixels into bins. One pass counts the pixels of
+//! all bins, and keeps pixels of the bins that probably contain a rank while memory allows. Results are as
+//! exact as with separate ranges: cuts determine the number of passes, never the result.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +10,16 @@ use tachyfits_memory::{self as memory, NoMemory};
 use super::select::select;
 use super::stream::{KeyRange, Open};
 
-/// The cuts of a pass, and which pieces it keeps.
+/// Cuts of a pass, and the bins whose pixels it keeps.
 pub(super) struct Cuts {
     cuts: KeyCuts,
-    /// For each piece its place among those that are kept.
+    /// Index of each bin among the kept bins.
     kept: Vec<Option<u32>>,
     keeps: usize,
 }
 
 impl Cuts {
-    /// Pieces that begin at these keys, each with whether it is kept.
+    /// Creates bins that begin at these keys, each with a flag whether its pixels are kept.
     fn new(firsts: &BTreeMap<u64, bool>) -> Cuts {
         let mut keeps = 0;
         let mut place = |keep: bool| {
@@ -34,8 +33,9 @@ impl Cuts {
         Cuts { cuts, kept, keeps: keeps as usize }
     }
 
-    /// The first cuts. `ranges` rise and are apart, each with the part of all pixels that it probably holds; where all
-    /// have `room` they are kept, else a `sorted` sample tells where about `most` cuts divide the pixels evenly.
+    /// Returns the first cuts. `ranges` are sorted and disjoint, each with the fraction of all pixels it
+    /// probably contains. If there is `room` for the pixels of all ranges, they are kept; otherwise about
+    /// `most` cuts divide a `sorted` sample evenly.
     pub(super) fn first(
         ranges: &[((f64, f64), f64)],
         sorted: &[f64],
@@ -43,12 +43,12 @@ impl Cuts {
         room: f64,
         most: usize,
     ) -> Cuts {
-        // Pixels equal to an end of a range of one value need not be kept.
+        // Pixels equal to an end of a range with a single value need not be kept.
         let parts = ranges.iter().filter(|((low, high), _)| low < high).map(|(_, part)| part);
         let keep = parts.sum::<f64>() * pixels <= 0.9 * room;
         let mut firsts = BTreeMap::new();
         for ((low, high), _) in ranges {
-            // The ends are pieces of their own: a value that many pixels have is found by its count alone.
+            // Each end is a bin of its own: a value that many pixels share is identified by its count alone.
             let (low, high) = (key_of(*low), key_of(*high));
             firsts.insert(low, false);
             firsts.insert(low + 1, keep && low + 1 < high);
@@ -64,7 +64,8 @@ impl Cuts {
         Cuts::new(&firsts)
     }
 
-    /// The next cuts: the pieces that have room, those with few pixels first, are kept, the others divided evenly.
+    /// Returns the next cuts: bins with the fewest pixels are kept while there is room, the others are
+    /// divided evenly.
     pub(super) fn next(within: &[KeyRange], mut room: u64, most: usize) -> Cuts {
         let mut pieces: Vec<&KeyRange> = within.iter().collect();
         pieces.sort_by_key(|piece| (piece.end - piece.below, piece.first));
@@ -90,7 +91,7 @@ impl Cuts {
     }
 }
 
-/// Result of a pass, or of one of its workers.
+/// Result of a pass or of one worker.
 pub(super) struct Sorted {
     counts: Vec<u64>,
     keys: Vec<Vec<u64>>,
@@ -98,11 +99,11 @@ pub(super) struct Sorted {
 
 impl Sorted {
     pub(super) fn new(cuts: &Cuts) -> Sorted {
-        // At most 2^17 cuts: the bins of all ranges.
+        // There are at most 2^17 cuts: the bins of all ranges.
         Sorted { counts: vec![0; cuts.kept.len()], keys: vec![Vec::new(); cuts.keeps] }
     }
 
-    /// Adds values; gives how many of them it keeps, none where there is no `room`.
+    /// Adds values and returns the number of values kept; none are kept without `room`.
     ///
     /// # Errors
     /// If there is too little memory.
@@ -112,17 +113,17 @@ impl Sorted {
         values: &[f64],
         room: bool,
     ) -> Result<u64, NoMemory> {
-        let mut kept = 0;
+        let mut count = 0;
         for &value in values.iter().filter(|value| !value.is_nan()) {
             let key = key_of(value);
             let piece = cuts.cuts.piece(key);
             self.counts[piece] += 1;
             if let Some(place) = cuts.kept[piece].filter(|_| room) {
                 memory::push(&mut self.keys[place as usize], key, "pixels near the results")?;
-                kept += 1;
+                count += 1;
             }
         }
-        Ok(kept)
+        Ok(count)
     }
 
     pub(super) fn merge(&mut self, other: Sorted) -> Result<(), NoMemory> {
@@ -141,21 +142,21 @@ impl Sorted {
         self.counts.iter().sum()
     }
 
-    /// Narrows every rank; those whose value is known go from one list to the other. `whole`: nothing that was to be kept
-    /// was left out. `check` is asked now and then whether to go on.
+    /// Narrows every rank; ranks with a determined value move from `opens` to `values`. `whole` means that
+    /// every pixel that should be kept was kept. `check` is called regularly and may cancel.
     pub(super) fn narrow<E>(
         mut self,
         cuts: &Cuts,
         whole: bool,
         opens: &mut Vec<Open>,
-        known: &mut Vec<(u64, f64)>,
+        values: &mut Vec<(u64, f64)>,
         check: &dyn Fn() -> Result<(), E>,
     ) -> Result<(), E> {
         let firsts = cuts.cuts.firsts();
         let mut end = 0;
         let ends: Vec<u64> = self.counts.iter().map(|count| (end += count, end).1).collect();
-        // At most 2^17 cuts.
-        let mut kept = vec![(0, Vec::new()); self.keys.len()];
+        // There are at most 2^17 cuts.
+        let mut ranks = vec![(0, Vec::new()); self.keys.len()];
         opens.retain_mut(|open| {
             let at = ends.partition_point(|&end| end <= open.rank());
             if at == ends.len() {
@@ -168,18 +169,18 @@ impl Sorted {
                 end: ends[at],
             };
             if let Some(place) = cuts.kept[at].filter(|_| whole) {
-                let (first, places) = &mut kept[place as usize];
+                let (first, places) = &mut ranks[place as usize];
                 *first = piece.below;
                 places.push((open.rank() - piece.below) as usize);
                 return false;
             }
             let value = open.within(piece);
-            known.extend(value.map(|value| (open.rank(), value)));
+            values.extend(value.map(|value| (open.rank(), value)));
             value.is_none()
         });
-        for (keys, (first, places)) in self.keys.iter_mut().zip(kept) {
+        for (keys, (first, places)) in self.keys.iter_mut().zip(ranks) {
             select(keys, &places, check, &mut |place, key| {
-                known.push((first + place as u64, value_of_key(key)));
+                values.push((first + place as u64, value_of_key(key)));
             })?;
         }
         Ok(())

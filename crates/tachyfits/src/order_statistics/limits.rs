@@ -1,19 +1,19 @@
-//! How much memory order statistics take.
+//! Memory limits of order statistics.
 
-/// How much order statistics keep in memory. Nothing here changes a result; tests make it small.
+/// Memory limits of order statistics. They never change a result; tests use small ones.
 #[derive(Clone, Copy, Debug)]
 pub struct OrderLimits {
-    /// The most pixels of an output that are gathered in memory: a thread needs 8 bytes for each.
+    /// Maximum number of pixels of an output gathered in memory: a thread needs 8 bytes per pixel.
     pub gathered: u64,
-    /// Bytes of the pixels of outputs that are in memory together.
+    /// Bytes of the pixels of outputs in memory at the same time.
     pub tile_bytes: u64,
-    /// The most values that a pass keeps (64 MiB). Images of fewer pixels are not sampled.
+    /// Maximum number of values that a pass keeps (64 MiB). Images with fewer pixels are not sampled.
     pub kept: u64,
-    /// Pixels of a sample.
+    /// Number of pixels of a sample.
     pub sample: u64,
-    /// The most bins that a pass counts in, at least 2.
+    /// Maximum number of bins per pass, at least 2.
     pub bins: usize,
-    /// The most ranges that a pass looks at one by one, at least 1; more are cut out of the order together.
+    /// Maximum number of ranges that a pass treats separately, at least 1; more ranges are replaced by cuts.
     pub ranges: usize,
 }
 

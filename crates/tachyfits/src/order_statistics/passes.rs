@@ -1,4 +1,4 @@
-//! Several passes over pixels as one operation: one progress that only rises, one report.
+//! Several passes over pixels as one operation, with a single report and monotonic progress.
 
 use std::time::Instant;
 
@@ -7,10 +7,10 @@ use tachyfits_io::operation::RunOptions;
 
 use crate::error::Error;
 
-/// The passes of an operation.
+/// Passes of an operation.
 pub(crate) struct Passes<'a> {
     options: RunOptions<'a>,
-    /// Bytes of the passes that ended, and of all that are foreseen.
+    /// Bytes of finished passes, and the expected total.
     done: u64,
     total: u64,
     begun: Instant,
@@ -19,18 +19,18 @@ pub(crate) struct Passes<'a> {
 }
 
 impl<'a> Passes<'a> {
-    /// `total`: bytes of the passes that are foreseen; there may be more.
+    /// Starts an operation; `total` is the expected number of bytes of all passes, which may be exceeded.
     pub(crate) fn new(options: &RunOptions<'a>, total: u64) -> Passes<'a> {
         let (begun, report) = (Instant::now(), Report::default());
         Passes { options: *options, done: 0, total, begun, alone: false, report }
     }
 
-    /// The options that all passes have.
+    /// Returns the options of all passes.
     pub(crate) fn options(&self) -> &RunOptions<'a> {
         &self.options
     }
 
-    /// Makes a pass over about `bytes` bytes.
+    /// Runs a pass over about `bytes` bytes.
     pub(crate) fn run<T>(
         &mut self,
         bytes: u64,
@@ -52,12 +52,12 @@ impl<'a> Passes<'a> {
         Ok(value)
     }
 
-    /// Asks, between passes, whether to go on.
+    /// Returns an error if the operation was cancelled between passes.
     pub(crate) fn check_cancelled(&self) -> Result<(), Error> {
         self.options.check(self.done, self.total).map_err(Error::from)
     }
 
-    /// Whether the next passes are so short that one thread is the fastest.
+    /// Sets whether the next passes are so short that a single thread is fastest.
     pub(crate) fn alone(&mut self, alone: bool) {
         self.alone = alone;
     }
@@ -75,7 +75,7 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// The cost of all.
+    /// Returns the report of all passes.
     pub(crate) fn finish(mut self) -> Report {
         self.report.wall_seconds = self.begun.elapsed().as_secs_f64();
         self.report

@@ -1,25 +1,26 @@
-//! Order statistics as ranks: which of the sorted values they are made of, and what is made of these. And the selection
-//! of ranks among values in memory.
+//! Order statistics as ranks: the ranks that a statistic needs, how it is computed from their values, and the
+//! selection of ranks among values in memory.
 
 use tachyfits_kernels::{Tier, deviate, key_of, split, value_of_key};
 use tachyfits_memory::{self as memory, NoMemory};
 
-/// A statistic of the sorted values.
+/// A statistic of sorted values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum OrderStatistic {
-    /// The middle value, or the mean of the two in the middle.
+    /// The middle value, or the mean of the two middle values.
     Median,
-    /// The median of the distances to the median, not scaled; NaN where the median is infinite.
+    /// The median of the distances to the median, not scaled; NaN if the median is infinite.
     Mad,
-    /// Between the smallest (0) and the largest value (100), linearly interpolated between neighbours: NumPy's default.
+    /// A percentile from 0 (the smallest value) to 100 (the largest), linearly interpolated between
+    /// neighbours: NumPy's default.
     Percentile(f64),
-    /// How many values are defined, where that is needed beside the others; NaN without any.
+    /// The number of defined values, for requests that need it beside other statistics; NaN without any.
     Count,
 }
 
 impl OrderStatistic {
-    /// Those that have a name of their own: name and definition, in the order in which they are shown.
+    /// Named statistics: name and definition, in display order.
     pub(crate) const NAMED: [(&str, &str, OrderStatistic); 2] = [
         ("median", "the middle value, exact", OrderStatistic::Median),
         (
@@ -29,12 +30,13 @@ impl OrderStatistic {
         ),
     ];
 
-    /// The order statistic of a name: "median", "mad", "percentile90" and other numbers.
+    /// Returns the order statistic with a name: "median", "mad", or "percentile" and a number, as in
+    /// "percentile90".
     ///
     /// ```
     /// use tachyfits::statistics::OrderStatistic;
-    /// let found = OrderStatistic::of_name("percentile99.5");
-    /// assert_eq!(found, Some(OrderStatistic::Percentile(99.5)));
+    /// let statistic = OrderStatistic::of_name("percentile99.5");
+    /// assert_eq!(statistic, Some(OrderStatistic::Percentile(99.5)));
     /// assert_eq!(OrderStatistic::of_name("mean"), None);
     /// ```
     #[must_use]
@@ -42,11 +44,12 @@ impl OrderStatistic {
         if let Some(number) = name.strip_prefix("percentile") {
             return number.parse().ok().map(OrderStatistic::Percentile);
         }
-        let found = OrderStatistic::NAMED.iter().find(|(known, ..)| *known == name);
-        found.map(|&(.., statistic)| statistic)
+        let entry = OrderStatistic::NAMED.iter().find(|(name_of_entry, ..)| *name_of_entry == name);
+        entry.map(|&(.., statistic)| statistic)
     }
 
-    /// The ranks, from 0, of the two neighbours that it is made of, among `count` values, at least one.
+    /// Returns the two neighbouring ranks, from 0, that the statistic needs among `count` values, at least
+    /// one.
     pub fn ranks(self, count: u64) -> [u64; 2] {
         match self {
             OrderStatistic::Median | OrderStatistic::Mad => [(count - 1) / 2, count / 2],
@@ -58,7 +61,7 @@ impl OrderStatistic {
         }
     }
 
-    /// About which fraction of the values lie below it.
+    /// Returns the approximate fraction of values below the statistic.
     pub(crate) fn fraction(self) -> f64 {
         match self {
             OrderStatistic::Percentile(percent) => percent / 100.0,
@@ -67,12 +70,12 @@ impl OrderStatistic {
         }
     }
 
-    /// A rank with a fraction.
+    /// Returns a fractional rank.
     fn place(self, count: u64) -> f64 {
         (count - 1) as f64 * self.fraction()
     }
 
-    /// The statistic of `count` values whose values of the two ranks are known.
+    /// Returns the statistic of `count` values from the values of its two ranks.
     pub fn value(self, count: u64, [low, high]: [f64; 2]) -> f64 {
         match self {
             OrderStatistic::Median | OrderStatistic::Mad => mean(low, high),
@@ -85,14 +88,14 @@ impl OrderStatistic {
     }
 }
 
-/// The mean of two numbers, also where their sum overflows.
+/// Returns the mean of two numbers, even if their sum overflows.
 fn mean(low: f64, high: f64) -> f64 {
     let sum = low + high;
     if sum.is_infinite() { low / 2.0 + high / 2.0 } else { sum / 2.0 }
 }
 
-/// Linear interpolation from the nearer end, as NumPy does it, so that both give the same bits; but between equal
-/// infinities, and from an infinity to a number, it gives the infinity.
+/// Interpolates linearly from the nearer end, as NumPy does, with identical bits. Unlike NumPy, it returns
+/// the infinity between equal infinities, and between an infinity and a number.
 fn interpolate(low: f64, high: f64, fraction: f64) -> f64 {
     let step = high - low;
     if fraction == 0.0 || low == high {
@@ -106,13 +109,13 @@ fn interpolate(low: f64, high: f64, fraction: f64) -> f64 {
     }
 }
 
-/// Values that are fewer are selected among right away: a sample does not pay.
+/// Minimum number of values to sample: with fewer, a sample does not pay.
 const LEAST_SAMPLED: usize = 512;
 
-/// Of more statistics than these all are read from sorted values: selecting costs a pass for each.
+/// Minimum number of statistics for sorting all values: below it, one selection per statistic is cheaper.
 pub(crate) const LEAST_SORTED: usize = 24;
 
-/// Buffers of [`Selection::push`], kept from one set of values to the next.
+/// Buffers of [`Selection::push`], reused between sets of values.
 #[derive(Default)]
 pub(crate) struct Selection {
     kept: Vec<f64>,
@@ -131,7 +134,7 @@ impl Selection {
         memory::reserve(&mut self.keys, values, "the pixels of an output")
     }
 
-    /// Appends the value of each statistic to `results`, NaN where no value is defined. Changes the values.
+    /// Appends the value of each statistic to `results`, NaN if no value is defined. Overwrites the values.
     pub(crate) fn push(
         &mut self,
         values: &mut [f64],
@@ -149,7 +152,7 @@ impl Selection {
             self.keys.sort_unstable();
         }
         for &statistic in statistics {
-            let found = match statistic {
+            let value = match statistic {
                 OrderStatistic::Mad if count > 0 => {
                     deviations = true;
                     f64::NAN
@@ -162,18 +165,18 @@ impl Selection {
                 statistic if count > 0 => self.statistic(values, count, statistic, tier),
                 _ => f64::NAN,
             };
-            results.push(found);
+            results.push(value);
         }
         if deviations {
             let median = self.statistic(values, count, OrderStatistic::Median, tier);
-            let mut found = f64::NAN;
+            let mut mad = f64::NAN;
             if median.is_finite() {
                 deviate(values, median, tier);
-                found = self.statistic(values, count, OrderStatistic::Mad, tier);
+                mad = self.statistic(values, count, OrderStatistic::Mad, tier);
             }
             for (statistic, result) in statistics.iter().zip(&mut results[first..]) {
                 if *statistic == OrderStatistic::Mad {
-                    *result = found;
+                    *result = mad;
                 }
             }
         }
@@ -197,8 +200,8 @@ impl Selection {
         statistic.value(count, self.select(ranks))
     }
 
-    /// The values of two neighbouring ranks, from the pixels near the prediction of a sample;
-    /// `None` if it misled. The sample does not change the result.
+    /// Returns the values of two neighbouring ranks, from the pixels near the prediction of a sample; `None`
+    /// if the prediction was wrong. The sample never changes the result.
     fn near(
         &mut self,
         values: &[f64],
@@ -206,7 +209,8 @@ impl Selection {
         ranks: [usize; 2],
         tier: Tier,
     ) -> Option<[f64; 2]> {
-        // Twice the power 2/3 of their number: as much work for the sample as for what it leaves.
+        // Twice the number of values to the power 2/3: balances the work for the sample and for the remaining
+        // values.
         let step = ((values.len() as f64).cbrt() / 2.0).max(1.0) as usize;
         self.keys.clear();
         let sample = values.iter().step_by(step).filter(|x| !x.is_nan());
@@ -230,19 +234,19 @@ impl Selection {
         }
         let inside =
             ranks.map(|rank| rank.clamp(between, end.saturating_sub(1).max(between)) - between);
-        let found = if end > between { self.select(inside) } else { [low; 2] };
+        let selected = if end > between { self.select(inside) } else { [low; 2] };
         let mut ends = [0.0; 2];
         for (at, rank) in ranks.into_iter().enumerate() {
             ends[at] = match rank {
                 _ if rank < between => low,
-                _ if rank < end => found[at],
+                _ if rank < end => selected[at],
                 _ => high,
             };
         }
         Some(ends.map(|x| x + 0.0))
     }
 
-    /// The values of two neighbouring ranks, or of one twice, among those kept.
+    /// Returns the values of two neighbouring ranks, or of one rank twice, among the kept values.
     fn select(&mut self, [low, high]: [usize; 2]) -> [f64; 2] {
         self.keys.clear();
         self.keys.extend(self.kept.iter().map(|&x| key_of(x)));

@@ -1,5 +1,5 @@
-//! A sample of a population, which tells where to look for a rank. It decides what is read how often, and never what is
-//! found.
+//! A sample of a population, which predicts the value of a rank. It determines how often pixels are read,
+//! never the result.
 
 use tachyfits_kernels::{LEAF_PIXELS, Tier, deviate, key_of, value_of_key};
 use tachyfits_memory::{self as memory, NoMemory};
@@ -7,16 +7,17 @@ use tachyfits_memory::{self as memory, NoMemory};
 use super::select::sort;
 use crate::lines::{Line, LineGroup, Lines, Stretch};
 
-/// Standard errors that a range goes to each side: it misses one time in 10 000, and then there is another pass.
+/// Half-width of a range in standard errors: it misses the value once in 10 000 times, which costs another
+/// pass.
 const ERRORS: f64 = 4.0;
 
-/// The most standard errors that are computed for one sample.
+/// Maximum number of standard errors computed for one sample.
 const MOST_ERRORS: usize = 33;
 
-/// A range of values, and the share of all pixels that is probably inside.
+/// A range of values, and the fraction of all pixels that it probably contains.
 pub(crate) type Part = ((f64, f64), f64);
 
-/// The range about a position of a sample, and the share of the sample inside.
+/// Returns the range around a position of a sample, and the fraction of the sample inside.
 fn range(sorted: &[f64], place: f64, error: f64) -> Part {
     let count = sorted.len() as f64;
     let error = ERRORS * error * count + 2.0;
@@ -27,7 +28,7 @@ fn range(sorted: &[f64], place: f64, error: f64) -> Part {
     ((low + 0.0, high + 0.0), part)
 }
 
-/// A few runs of pixels out of lines: some of each of a number of tasks.
+/// Sample of pixel runs, taken from several tasks.
 pub(crate) struct SampledLines<'a> {
     lines: &'a dyn Lines,
     tasks: u64,
@@ -36,7 +37,7 @@ pub(crate) struct SampledLines<'a> {
 }
 
 impl<'a> SampledLines<'a> {
-    /// About `pixels` pixels, from as many positions as there are tasks, or leaves in the sample.
+    /// Samples about `pixels` pixels, at no more positions than there are tasks, or leaves in the sample.
     pub(crate) fn new(lines: &'a dyn Lines, pixels: u64) -> SampledLines<'a> {
         let places = (pixels * 4 / LEAF_PIXELS as u64).max(1);
         let tasks = lines.tasks().min(places).max(1);
@@ -44,7 +45,7 @@ impl<'a> SampledLines<'a> {
     }
 }
 
-/// A number without pattern that depends on `index` alone (the finishing step of SplitMix64).
+/// Returns a pseudo-random number that depends only on `index` (the finalizer of SplitMix64).
 fn scattered(index: u64) -> u64 {
     let x = index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -59,21 +60,21 @@ impl Lines for SampledLines<'_> {
     fn groups(&self, task: u64, group: &mut dyn FnMut(&LineGroup<'_>)) {
         // In u128, because the product may exceed u64.
         let spread = u128::from(task) * u128::from(self.lines.tasks()) / u128::from(self.tasks);
-        let of = spread as u64;
+        let source_task = spread as u64;
         let mut all = 0;
-        self.lines.visit(of, &mut |whole| all += whole.stretch.count);
+        self.lines.visit(source_task, &mut |whole| all += whole.stretch.count);
         let mut index = 0;
-        self.lines.visit(of, &mut |whole| {
+        self.lines.visit(source_task, &mut |whole| {
             let Stretch { first, count, stride } = whole.stretch;
             index += 1;
             if count == 0 {
                 return;
             }
             let share = u128::from(count) * u128::from(self.pixels) / u128::from(all.max(1));
-            let taken = (share as u64).clamp(1, count);
-            let before = scattered(task << 20 ^ index) % (count - taken + 1);
+            let sampled = (share as u64).clamp(1, count);
+            let before = scattered(task << 20 ^ index) % (count - sampled + 1);
             let first = first.wrapping_add_signed(stride * before as i64);
-            let stretch = Stretch { first, count: taken, stride };
+            let stretch = Stretch { first, count: sampled, stride };
             let line = Line { stretch, position: whole.position + before, ..whole };
             group(&LineGroup::of_line(&line));
         });
@@ -91,16 +92,16 @@ impl Lines for SampledLines<'_> {
 /// Purpose of the memory, for errors.
 const SAMPLE: &str = "a sample of the pixels";
 
-/// Defined values from several places, each of which is a cluster: neighbours are alike.
+/// Defined values from several positions. The values of a position are a cluster: neighbours are alike.
 #[derive(Default)]
 pub(crate) struct Sample {
     values: Vec<f64>,
-    /// Where each cluster ends.
+    /// End of each cluster.
     ends: Vec<usize>,
 }
 
 impl Sample {
-    /// Adds the values of a place.
+    /// Adds the values of a position.
     ///
     /// # Errors
     /// If there is too little memory.
@@ -110,7 +111,7 @@ impl Sample {
         memory::push(&mut self.ends, self.values.len(), SAMPLE)
     }
 
-    /// The same places with distances to a value.
+    /// Returns a sample of the distances to a value, at the same positions.
     ///
     /// # Errors
     /// If there is too little memory.
@@ -120,8 +121,9 @@ impl Sample {
         Ok(Sample { values, ends: memory::copied(&self.ends, SAMPLE)? })
     }
 
-    /// For each fraction the range that probably holds the value of which this fraction is below, and which part of all
-    /// values that range probably holds. `check` is asked before each look at the sample whether to go on.
+    /// Returns, for each fraction, the range that probably contains the value with this fraction of all
+    /// values below it, and the fraction of values that the range probably contains. `check` is called before
+    /// each pass over the sample and may cancel.
     pub(crate) fn ranges<E: From<NoMemory>>(
         &self,
         fractions: &[f64],
@@ -138,7 +140,8 @@ impl Sample {
             let range = |&fraction: &f64| Ok(range(&sorted, place(fraction), error(fraction)?));
             return fractions.iter().map(range).collect();
         }
-        // An error costs a look at the whole sample: of many fractions each has the larger one of its neighbours.
+        // A standard error costs a pass over the whole sample: if there are many fractions, each uses the
+        // larger error of its neighbours.
         let steps = MOST_ERRORS as f64 - 1.0;
         let errors = (0..MOST_ERRORS).map(|step| error(step as f64 / steps));
         let errors: Vec<f64> = errors.collect::<Result<_, E>>()?;
@@ -150,7 +153,7 @@ impl Sample {
         Ok(fractions.iter().map(range).collect())
     }
 
-    /// The values in their order.
+    /// Returns the sorted values.
     pub(crate) fn sorted<E: From<NoMemory>>(
         &self,
         check: &dyn Fn() -> Result<(), E>,
@@ -160,7 +163,7 @@ impl Sample {
         Ok(keys.into_iter().map(value_of_key).collect())
     }
 
-    /// The standard error of the fraction below a value, from how the clusters differ in it.
+    /// Returns the standard error of the fraction below a value, from the differences between clusters.
     fn error(&self, value: f64) -> f64 {
         let count = self.values.len() as f64;
         let half = |x: &f64| f64::from(u8::from(*x < value)) + f64::from(u8::from(*x <= value));
@@ -177,7 +180,7 @@ impl Sample {
         squares.sqrt() / count
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the sample is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.values.is_empty()
     }

@@ -1,15 +1,15 @@
-//! Selection of many ranks in a list whose sort would take too long to wait for when the run is cancelled.
+//! Selection of many ranks in a long list, which can be cancelled between steps.
 
-/// Values that are selected from in one step; sorting this many takes a few milliseconds.
+/// Number of values selected from in one step; sorting them takes a few milliseconds.
 const STEP: usize = 128 << 10;
 
-/// Up to this many ranks are looked for one by one, more by halving the values.
+/// Maximum number of ranks selected one by one; more are selected by halving the values.
 const FEW: usize = 4;
 
-/// Calls `give` with each of `ranks`, which rise, and the value that a sort of `values` would put there.
+/// Calls `give` with each of `ranks`, which must be sorted, and the value at that index of sorted `values`.
 ///
-/// Values have an order of their own, which the compiler inlines where it could not inline a function that is passed.
-/// `check` is asked before each step: at least once for every [`STEP`] values that are sorted.
+/// Values are compared by `Ord` because the compiler could not inline a comparison passed as a function.
+/// `check` is called before each step, at least once for every [`STEP`] sorted values, and may cancel.
 pub(super) fn select<T: Copy + Ord, E>(
     values: &mut [T],
     ranks: &[usize],
@@ -19,7 +19,7 @@ pub(super) fn select<T: Copy + Ord, E>(
     RankSearch { check, give }.part(values, 0, ranks)
 }
 
-/// Sorts `values`; `check` is asked as in [`select`].
+/// Sorts `values`; calls `check` as [`select`] does.
 pub(crate) fn sort<T: Copy + Ord, E>(
     values: &mut [T],
     check: &dyn Fn() -> Result<(), E>,
@@ -76,14 +76,14 @@ mod tests {
     }
 
     fn selected(values: &[u64], ranks: &[usize]) -> (Vec<(usize, u64)>, usize) {
-        let (mut found, checks) = (Vec::new(), Cell::new(0));
+        let (mut results, checks) = (Vec::new(), Cell::new(0));
         let check = || {
             checks.set(checks.get() + 1);
             Ok::<(), ()>(())
         };
         let mut values = values.to_vec();
-        select(&mut values, ranks, &check, &mut |rank, value| found.push((rank, value))).unwrap();
-        (found, checks.get())
+        select(&mut values, ranks, &check, &mut |rank, value| results.push((rank, value))).unwrap();
+        (results, checks.get())
     }
 
     #[test]
@@ -131,8 +131,8 @@ mod tests {
     fn stops_at_the_first_refusal() {
         let mut values = scattered(4 * STEP, 1 << 40);
         let ranks: Vec<usize> = (0..values.len()).collect();
-        let mut given = 0;
-        let stopped = select(&mut values, &ranks, &|| Err("stop"), &mut |_, _| given += 1);
-        assert_eq!((stopped, given), (Err("stop"), 0));
+        let mut calls = 0;
+        let stopped = select(&mut values, &ranks, &|| Err("stop"), &mut |_, _| calls += 1);
+        assert_eq!((stopped, calls), (Err("stop"), 0));
     }
 }

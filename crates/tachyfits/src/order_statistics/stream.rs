@@ -1,9 +1,9 @@
 //! Selection among any number of pixels in bounded memory.
 //!
-//! A pass counts, for a few ranges, how many pixels lie below, in and above them, and keeps those within while they are
-//! few, or else counts them in bins of their order. Each pass narrows the interval in which a rank is known to lie, so
-//! the result is exact whatever the ranges of the first pass were; a sample of the pixels makes them so good that
-//! usually one pass is enough.
+//! A pass counts, for a few ranges, the pixels below, in and above each. It keeps the pixels inside a range
+//! if they are few, and otherwise counts them in bins. Each pass narrows the interval that contains a rank,
+//! so the result is exact whatever the ranges of the first pass were. A sample of the pixels makes them so
+//! good that one pass is usually enough.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,18 +24,19 @@ use crate::image::Image;
 use crate::lines::{LineReads, Lines};
 use crate::workers::{Own, Workers};
 
-/// Cuts of the first pass for each statistic, so that the second pass can keep the pieces that hold ranks.
+/// Number of cuts per statistic in the first pass, so that the second pass can keep the bins that contain
+/// ranks.
 const CUTS_PER_STATISTIC: usize = 64;
 
-/// The fewest cuts of a pass: their table costs less than a block of pixels.
+/// Minimum number of cuts of a pass: their table costs less than a block of pixels.
 const LEAST_CUTS: usize = 64;
 
 /// Operation of a pass for one range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Task {
-    /// Counts about `low..=high` and keeps the pixels inside.
+    /// Count the pixels below, in and above `low..=high`, and keep the pixels inside.
     Keep { low: f64, high: f64 },
-    /// Counts in bins.
+    /// Count pixels in bins.
     Count(KeyBins),
 }
 
@@ -56,12 +57,12 @@ impl Found {
                 let (counts, values) = Default::default();
                 Found::Kept { low, high, counts, values }
             }
-            // At most 2^14 bins.
+            // There are at most 2^14 bins.
             Task::Count(bins) => Found::Counted { bins, counts: vec![0; bins.bins + 3] },
         }
     }
 
-    /// Adds values; `kept` counts those that all workers keep, beyond `most` of which none is kept any more.
+    /// Adds values. `kept` counts the values that all workers keep; once it exceeds `most`, no more are kept.
     ///
     /// # Errors
     /// If there is too little memory.
@@ -91,7 +92,7 @@ impl Found {
         match (self, other) {
             (Found::Kept { counts, values, .. }, Found::Kept { counts: more, values: new, .. }) => {
                 *counts += more;
-                // The first worker's values need not be copied.
+                // The first worker's values are moved, not copied.
                 match values.is_empty() {
                     true => *values = new,
                     false => memory::extend(values, &new, KEPT)?,
@@ -113,7 +114,7 @@ impl Found {
         }
     }
 
-    /// The order of all keys in pieces, each with the number of its pixels, up to the piece that has a rank.
+    /// Returns the bin that contains a rank, with the number of pixels below it and up to its end.
     fn piece(&self, rank: u64) -> KeyRange {
         let mut pieces = KeyRanges { first: 0, below: 0, rank };
         match self {
@@ -127,7 +128,7 @@ impl Found {
                     .unwrap_or_else(|| pieces.rest(counts.above))
             }
             Found::Counted { bins, counts } => {
-                // In u128, because the end of the last bin may lie beyond the last key.
+                // Computed in u128: the end of the last bin may exceed the last key.
                 let last = |bin: usize| {
                     let end = u128::from(bins.first) + ((bin as u128 + 1) << bins.shift);
                     u64::try_from(end - 1).unwrap_or(u64::MAX)
@@ -153,7 +154,7 @@ pub(super) struct KeyRange {
     pub(super) end: u64,
 }
 
-/// Goes along the pieces of an order.
+/// Walks along adjacent key ranges in ascending order.
 struct KeyRanges {
     first: u64,
     below: u64,
@@ -161,7 +162,7 @@ struct KeyRanges {
 }
 
 impl KeyRanges {
-    /// The next piece, if it contains the rank.
+    /// Returns the next range if it contains the rank.
     fn next(&mut self, last: u64, count: u64) -> Option<KeyRange> {
         let piece =
             KeyRange { first: self.first, last, below: self.below, end: self.below + count };
@@ -174,17 +175,17 @@ impl KeyRanges {
     }
 }
 
-/// The result of a pass for a rank.
+/// Result of a pass for a rank.
 enum Narrowed {
     Open,
     Value(f64),
-    /// Its value is among those that were kept, which begin with this rank.
+    /// The value is among the kept pixels, the first of which has rank `below`.
     Kept {
         below: u64,
     },
 }
 
-/// Bounds of a rank: it lies within these keys.
+/// Bounds of a rank: its value is within these keys.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
     rank: u64,
@@ -197,10 +198,11 @@ impl Open {
         Open { rank, within: KeyRange { first, last, below: 0, end: count } }
     }
 
-    /// Narrows it by what a pass found. `whole`: nothing that was to be kept was left out.
-    fn narrow(&mut self, found: &Found, whole: bool) -> Narrowed {
-        let piece = found.piece(self.rank);
-        if let Found::Kept { low, high, counts, .. } = found
+    /// Narrows the bounds by the result of a pass. `whole` means that every pixel that should be kept was
+    /// kept.
+    fn narrow(&mut self, result: &Found, whole: bool) -> Narrowed {
+        let piece = result.piece(self.rank);
+        if let Found::Kept { low, high, counts, .. } = result
             && whole
             && piece.first > key_of(*low)
             && piece.last < key_of(*high)
@@ -211,12 +213,12 @@ impl Open {
         self.within(piece).map_or(Narrowed::Open, Narrowed::Value)
     }
 
-    /// The rank that is looked for.
+    /// Returns the rank to determine.
     pub(super) fn rank(&self) -> u64 {
         self.rank
     }
 
-    /// Narrows it to a piece; the value, where that has one key.
+    /// Narrows the bounds to a range; returns the value if the bounds contain a single key.
     pub(super) fn within(&mut self, piece: KeyRange) -> Option<f64> {
         let within = &mut self.within;
         if piece.first > within.first {
@@ -249,7 +251,7 @@ impl<'a> Population<'a> {
         Population { image, lines, encoding: image.encoding(), tier, limits, sample: None }
     }
 
-    /// Appends the value of each statistic, NaN where no pixel is defined.
+    /// Appends the value of each statistic, NaN if no pixel is defined.
     pub(crate) fn push(
         &mut self,
         statistics: &[OrderStatistic],
@@ -260,8 +262,11 @@ impl<'a> Population<'a> {
             self.sample = Some(self.take_sample(passes)?);
         }
         let has_mad = statistics.contains(&OrderStatistic::Mad);
-        let mut direct: Vec<OrderStatistic> =
-            statistics.iter().copied().filter(|other| *other != OrderStatistic::Mad).collect();
+        let mut direct: Vec<OrderStatistic> = statistics
+            .iter()
+            .copied()
+            .filter(|statistic| *statistic != OrderStatistic::Mad)
+            .collect();
         if has_mad {
             direct.push(OrderStatistic::Median);
         }
@@ -278,7 +283,7 @@ impl<'a> Population<'a> {
         Ok(())
     }
 
-    /// The values of statistics of the pixels, or of their distances to a centre.
+    /// Returns the statistics of the pixels, or of their distances to a centre.
     fn select(
         &self,
         statistics: &[OrderStatistic],
@@ -286,19 +291,23 @@ impl<'a> Population<'a> {
         passes: &mut Passes<'_>,
     ) -> Result<Vec<f64>, Error> {
         let mut opens: Vec<Open>;
-        let mut known: Vec<(u64, f64)> = Vec::new();
+        let mut values_of_ranks: Vec<(u64, f64)> = Vec::new();
         let count = if let Some(cuts) = self.first_cuts(statistics, center, passes)? {
-            let (found, whole) = self.cut(&cuts, center, passes)?;
-            let count = found.count();
+            let (result, whole) = self.cut(&cuts, center, passes)?;
+            let count = result.count();
             opens = open_ranks(statistics, count);
-            found.narrow(&cuts, whole, &mut opens, &mut known, &|| passes.check_cancelled())?;
+            result.narrow(&cuts, whole, &mut opens, &mut values_of_ranks, &|| {
+                passes.check_cancelled()
+            })?;
             count
         } else {
             let tasks = self.first_tasks(statistics, center, passes)?;
-            let (mut found, whole) = self.pass(&tasks, center, passes)?;
-            let count = found[0].count();
+            let (mut result, whole) = self.pass(&tasks, center, passes)?;
+            let count = result[0].count();
             opens = open_ranks(statistics, count);
-            narrow(&mut opens, &mut known, &mut found, whole, &|| passes.check_cancelled())?;
+            narrow(&mut opens, &mut values_of_ranks, &mut result, whole, &|| {
+                passes.check_cancelled()
+            })?;
             count
         };
         if count == 0 {
@@ -310,20 +319,27 @@ impl<'a> Population<'a> {
             within.dedup();
             if within.len() > self.limits.ranges {
                 let cuts = Cuts::next(&within, self.limits.kept, self.most_cuts());
-                let (found, whole) = self.cut(&cuts, center, passes)?;
-                found.narrow(&cuts, whole, &mut opens, &mut known, &|| passes.check_cancelled())?;
+                let (result, whole) = self.cut(&cuts, center, passes)?;
+                result.narrow(&cuts, whole, &mut opens, &mut values_of_ranks, &|| {
+                    passes.check_cancelled()
+                })?;
             } else {
-                let (mut found, whole) = self.pass(&self.next_tasks(within), center, passes)?;
-                narrow(&mut opens, &mut known, &mut found, whole, &|| passes.check_cancelled())?;
+                let (mut result, whole) = self.pass(&self.next_tasks(within), center, passes)?;
+                narrow(&mut opens, &mut values_of_ranks, &mut result, whole, &|| {
+                    passes.check_cancelled()
+                })?;
             }
         }
-        let known: HashMap<u64, f64> = known.into_iter().collect();
-        let value = |rank: u64| known.get(&rank).copied().unwrap_or(f64::NAN);
+        let values_of_ranks: HashMap<u64, f64> = values_of_ranks.into_iter().collect();
+        let value = |rank: u64| values_of_ranks.get(&rank).copied().unwrap_or(f64::NAN);
         let values = statistics.iter();
-        Ok(values.map(|of| of.value(count, of.ranks(count).map(value))).collect())
+        Ok(values
+            .map(|statistic| statistic.value(count, statistic.ranks(count).map(value)))
+            .collect())
     }
 
-    /// The ranges of the first pass: everything where it is little, else what a sample says.
+    /// Returns the ranges of the first pass: all values if there are few pixels, otherwise ranges from a
+    /// sample.
     fn first_tasks(
         &self,
         statistics: &[OrderStatistic],
@@ -334,7 +350,7 @@ impl<'a> Population<'a> {
         let Some(sample) = self.sample.as_ref().filter(|sample| !sample.is_empty()) else {
             return Ok(vec![all]);
         };
-        let joined = match center {
+        let ranges = match center {
             None => joined_ranges(sample, statistics, passes)?,
             Some(center) => {
                 joined_ranges(&sample.deviations(center, self.tier)?, statistics, passes)?
@@ -344,17 +360,18 @@ impl<'a> Population<'a> {
         let pixels = self.lines.pixels() as f64;
         let task = |((low, high), part): ((f64, f64), f64)| {
             // Pixels equal to an end are only counted: a range of one value keeps nothing.
-            let kept = if low < high { part * pixels } else { 0.0 };
-            if kept > 0.9 * room {
+            let expected = if low < high { part * pixels } else { 0.0 };
+            if expected > 0.9 * room {
                 return Task::Count(self.bins(key_of(low), key_of(high)));
             }
-            room -= kept;
+            room -= expected;
             Task::Keep { low, high }
         };
-        Ok(joined.into_iter().map(task).collect())
+        Ok(ranges.into_iter().map(task).collect())
     }
 
-    /// The cuts of the first pass, where there are too many statistics to look at each and a sample says where they are.
+    /// Returns cuts for the first pass if a sample exists and there are too many statistics for separate
+    /// ranges.
     fn first_cuts(
         &self,
         statistics: &[OrderStatistic],
@@ -374,13 +391,13 @@ impl<'a> Population<'a> {
         Ok(Some(Cuts::first(&ranges, &sorted, pixels, room, most)))
     }
 
-    /// The most cuts of a pass.
+    /// Returns the maximum number of cuts of a pass.
     fn most_cuts(&self) -> usize {
         (self.limits.bins * self.limits.ranges).max(LEAST_CUTS)
     }
 
-    /// Goes over all pixels: how many lie in each piece, and those of the pieces that are kept; whether all were kept that
-    /// were to be kept.
+    /// Counts the pixels of each bin and keeps those of selected bins; returns whether every pixel that
+    /// should be kept was kept.
     fn cut(
         &self,
         cuts: &Cuts,
@@ -388,29 +405,30 @@ impl<'a> Population<'a> {
         passes: &mut Passes<'_>,
     ) -> Result<(Sorted, bool), Error> {
         let (tier, most) = (self.tier, self.limits.kept);
-        let kept = AtomicU64::new(0);
+        let kept_count = AtomicU64::new(0);
         let workers = Workers::new();
         self.visit(
             self.lines,
             passes,
             || workers.begin(Sorted::new(cuts)),
-            |own: &mut Own<Sorted>, values| {
+            |state: &mut Own<Sorted>, values| {
                 if let Some(center) = center {
                     deviate(values, center, tier);
                 }
-                let room = kept.load(Ordering::Relaxed) <= most;
-                kept.fetch_add(own.get().take(cuts, values, room)?, Ordering::Relaxed);
+                let room = kept_count.load(Ordering::Relaxed) <= most;
+                kept_count.fetch_add(state.get().take(cuts, values, room)?, Ordering::Relaxed);
                 Ok(())
             },
             |_| (),
             |()| Ok(()),
         )?;
-        let mut found = Sorted::new(cuts);
-        workers.try_for_each(|own| found.merge(std::mem::replace(own, Sorted::new(cuts))))?;
-        Ok((found, kept.into_inner() <= most))
+        let mut sorted = Sorted::new(cuts);
+        workers
+            .try_for_each(|worker| sorted.merge(std::mem::replace(worker, Sorted::new(cuts))))?;
+        Ok((sorted, kept_count.into_inner() <= most))
     }
 
-    /// The ranges that are still to be looked into.
+    /// Returns the ranges of the next pass.
     fn next_tasks(&self, within: Vec<KeyRange>) -> Vec<Task> {
         let mut room = self.limits.kept;
         let task = |piece: KeyRange| {
@@ -428,7 +446,8 @@ impl<'a> Population<'a> {
         KeyBins::covering(first, last, self.limits.bins)
     }
 
-    /// Goes over all pixels: what was found, and whether all was kept that was to be kept.
+    /// Processes all pixels; returns the results of the tasks, and whether every pixel that should be kept
+    /// was kept.
     fn pass(
         &self,
         tasks: &[Task],
@@ -436,36 +455,36 @@ impl<'a> Population<'a> {
         passes: &mut Passes<'_>,
     ) -> Result<(Vec<Found>, bool), Error> {
         let (tier, most) = (self.tier, self.limits.kept);
-        let kept = AtomicU64::new(0);
+        let kept_count = AtomicU64::new(0);
         let workers = Workers::new();
         let begin = || workers.begin(tasks.iter().copied().map(Found::new).collect::<Vec<_>>());
         self.visit(
             self.lines,
             passes,
             begin,
-            |own: &mut Own<Vec<Found>>, values| {
+            |state: &mut Own<Vec<Found>>, values| {
                 if let Some(center) = center {
                     deviate(values, center, tier);
                 }
-                let mut own = own.get();
-                own.iter_mut().try_for_each(|found| found.take(values, tier, &kept, most))
+                let mut state = state.get();
+                state.iter_mut().try_for_each(|result| result.take(values, tier, &kept_count, most))
             },
             |_| (),
             |()| Ok(()),
         )?;
-        let mut found: Vec<Found> = tasks.iter().copied().map(Found::new).collect();
-        workers.try_for_each(|own| {
-            let own = std::mem::take(own);
-            found.iter_mut().zip(own).try_for_each(|(found, more)| found.merge(more))
+        let mut results: Vec<Found> = tasks.iter().copied().map(Found::new).collect();
+        workers.try_for_each(|worker_results| {
+            let worker_results = std::mem::take(worker_results);
+            results.iter_mut().zip(worker_results).try_for_each(|(result, more)| result.merge(more))
         })?;
-        Ok((found, kept.into_inner() <= most))
+        Ok((results, kept_count.into_inner() <= most))
     }
 
     fn take_sample(&self, passes: &mut Passes<'_>) -> Result<Sample, Error> {
         let lines = SampledLines::new(self.lines, self.limits.sample);
         let mut sample = Sample::default();
-        let take = |own: &mut Vec<f64>, values: &mut [f64]| {
-            memory::extend(own, values, "a sample of the pixels")
+        let take = |sampled: &mut Vec<f64>, values: &mut [f64]| {
+            memory::extend(sampled, values, "a sample of the pixels")
         };
         let push = |values: Vec<f64>| sample.push(&values);
         self.visit(&lines, passes, Vec::new, take, std::mem::take, push)?;
@@ -492,18 +511,18 @@ impl<'a> Population<'a> {
                 options,
                 scratch,
                 |(worker, gathered, decoded), task, fetched| {
-                    let (mut piece, mut taken) = (0, Ok(()));
+                    let (mut piece, mut outcome) = (0, Ok(()));
                     lines.visit(task, &mut |line| {
                         let bytes = line.stretch.collect(fetched, &mut piece, pixels, gathered);
                         for leaf in bytes.chunks(LEAF_PIXELS * size) {
                             let values = &mut decoded[..leaf.len() / size];
                             decode_f64(leaf, encoding, tier, values);
-                            if taken.is_ok() {
-                                taken = take(worker, values);
+                            if outcome.is_ok() {
+                                outcome = take(worker, values);
                             }
                         }
                     });
-                    taken?;
+                    outcome?;
                     Ok(finish(worker))
                 },
                 |_task, result| Ok(merge(result)?),
@@ -513,54 +532,56 @@ impl<'a> Population<'a> {
     }
 }
 
-/// The ranges of a sample in which statistics probably are, rising and apart, each with the part of the pixels in it.
+/// Returns disjoint, sorted ranges that probably contain the statistics, each with the fraction of pixels
+/// inside.
 fn joined_ranges(
     sample: &Sample,
     statistics: &[OrderStatistic],
     passes: &Passes<'_>,
 ) -> Result<Vec<Part>, Error> {
-    let fractions: Vec<f64> = statistics.iter().map(|of| of.fraction()).collect();
+    let fractions: Vec<f64> = statistics.iter().map(|statistic| statistic.fraction()).collect();
     let mut ranges = sample.ranges(&fractions, &|| passes.check_cancelled())?;
     ranges.sort_by(|((a, _), _), ((b, _), _)| a.total_cmp(b));
-    let mut joined: Vec<Part> = Vec::new();
+    let mut merged: Vec<Part> = Vec::new();
     for ((low, high), part) in ranges {
-        match joined.last_mut() {
+        match merged.last_mut() {
             Some(((_, end), sum)) if low <= *end => {
                 (*end, *sum) = (end.max(high), *sum + part);
             }
-            _ => joined.push(((low, high), part)),
+            _ => merged.push(((low, high), part)),
         }
     }
-    Ok(joined)
+    Ok(merged)
 }
 
-/// The ranks of statistics, each once; none where nothing is defined.
+/// Returns the distinct ranks of statistics; none if no pixel is defined.
 fn open_ranks(statistics: &[OrderStatistic], count: u64) -> Vec<Open> {
     if count == 0 {
         return Vec::new();
     }
-    let mut ranks: Vec<u64> = statistics.iter().flat_map(|of| of.ranks(count)).collect();
+    let mut ranks: Vec<u64> =
+        statistics.iter().flat_map(|statistic| statistic.ranks(count)).collect();
     ranks.sort_unstable();
     ranks.dedup();
     ranks.into_iter().map(|rank| Open::new(rank, count)).collect()
 }
 
-/// Narrows every rank by what a pass found; those whose value is known go from one list to the other. `check` is asked now
-/// and then whether to go on.
+/// Narrows every rank by the results of a pass; ranks with a determined value move from `opens` to `values_of_ranks`.
+/// `check` is called regularly and may cancel.
 fn narrow(
     opens: &mut Vec<Open>,
-    known: &mut Vec<(u64, f64)>,
-    found: &mut [Found],
+    values_of_ranks: &mut Vec<(u64, f64)>,
+    results: &mut [Found],
     whole: bool,
     check: &dyn Fn() -> Result<(), Error>,
 ) -> Result<(), Error> {
-    // At most 8 ranges.
-    let mut kept = vec![(0, Vec::new()); found.len()];
+    // There are at most 8 ranges.
+    let mut ranks = vec![(0, Vec::new()); results.len()];
     opens.retain_mut(|open| {
-        for (found, (first, places)) in found.iter().zip(&mut kept) {
-            match open.narrow(found, whole) {
+        for (result, (first, places)) in results.iter().zip(&mut ranks) {
+            match open.narrow(result, whole) {
                 Narrowed::Open => continue,
-                Narrowed::Value(value) => known.push((open.rank, value)),
+                Narrowed::Value(value) => values_of_ranks.push((open.rank, value)),
                 Narrowed::Kept { below } => {
                     *first = below;
                     places.push((open.rank - below) as usize);
@@ -570,11 +591,11 @@ fn narrow(
         }
         true
     });
-    for (found, (first, places)) in found.iter_mut().zip(kept) {
-        if let Found::Kept { values, .. } = found {
+    for (result, (first, places)) in results.iter_mut().zip(ranks) {
+        if let Found::Kept { values, .. } = result {
             let mut keys: Vec<u64> = std::mem::take(values).into_iter().map(key_of).collect();
             select(&mut keys, &places, check, &mut |place, key| {
-                known.push((first + place as u64, value_of_key(key)));
+                values_of_ranks.push((first + place as u64, value_of_key(key)));
             })?;
         }
     }
