@@ -1,5 +1,5 @@
-//! An image whose pixels are in files of chunks, such as a copy of a cube whose lines of sight are contiguous, as a FITS
-//! file in memory would be. Operations read it as any other image, so their results have the same bits.
+//! Images stored in files of chunks, as FITS files in memory: for example a copy of a cube with contiguous
+//! lines of sight. Operations read them like any other image, so results have the same bits.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,31 +19,31 @@ use crate::file::FitsFile;
 use crate::hdu_storage::{HduStorage, MadeData, fill_pixels};
 use crate::stored_type::new_image;
 
-/// Bytes after the pixels of a chunk: their CRC-32C, little-endian.
+/// Bytes after the pixels of a chunk: the CRC-32C of the pixels, little-endian.
 const SUM_BYTES: u64 = 4;
-/// The most chunks that stay open.
+/// Maximum number of open chunks.
 const MOST_OPEN: usize = 384;
-/// The most chunks of one read; larger reads are divided.
+/// Maximum number of chunks per read; larger reads are divided.
 const TOGETHER: usize = 256;
 
 /// Pixels in files of chunks.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Chunks<'a> {
-    /// The folder of the files. A chunk's file is named by the numbers of the chunk along the axes, such as `0/3/1`, NAXIS1
-    /// last: the keys of Zarr, without the `c` before them.
+    /// Folder of the files. Each file is named by the numbers of its chunk along the axes, NAXIS1 last, such
+    /// as `0/3/1`: the keys of Zarr without the leading `c`.
     pub folder: &'a Path,
     /// Lengths of the axes in FITS order.
     pub axes: &'a [u64],
-    /// Lengths of a chunk. Those at the ends of axes are whole, too. Pixels are big-endian, NAXIS1 fastest, and their
-    /// CRC-32C follows them.
+    /// Lengths of a chunk. Chunks at the ends of axes have the full size. Pixels are big-endian, NAXIS1
+    /// fastest, followed by their CRC-32C.
     pub chunk: &'a [u64],
-    /// The type of a pixel.
+    /// Type of a pixel.
     pub pixel: PixelType,
 }
 
 impl<'a> Chunks<'a> {
-    /// Chunks of a folder.
+    /// Describes the chunks of a folder.
     pub fn new(
         folder: &'a Path,
         axes: &'a [u64],
@@ -53,11 +53,11 @@ impl<'a> Chunks<'a> {
         Chunks { folder, axes, chunk, pixel }
     }
 
-    /// The FITS file that has these pixels, under a name for messages. Chunks are opened when pixels of them are read, and
-    /// their sums are checked then; a chunk that is missing or damaged is an error.
+    /// Returns the FITS file with these pixels; messages call it `name`. Chunks are opened, and their
+    /// checksums compared, when their pixels are first read; a missing or damaged chunk is an error.
     ///
     /// # Errors
-    /// [`Reason::Output`] unless axes and chunk have as many lengths, none of them 0.
+    /// [`Reason::Output`] unless axes and chunk have the same number of lengths, all above 0.
     pub fn to_file(&self, name: &str, header: &Header) -> Result<FitsFile, Error> {
         let bytes = |lengths: &[u64]| {
             let size = self.pixel.bytes() as u64;
@@ -66,8 +66,8 @@ impl<'a> Chunks<'a> {
         let is_valid = self.axes.len() == self.chunk.len() && !self.axes.is_empty();
         let fits = |lengths| bytes(lengths).is_some_and(|bytes| bytes > 0 && bytes < 1 << 62);
         if !(is_valid && fits(self.axes) && fits(self.chunk)) {
-            let found = format!("axes {:?} and chunks {:?}", self.axes, self.chunk);
-            return Err(Error::refused(Reason::Output, "as many lengths above 0", found));
+            let actual = format!("axes {:?} and chunks {:?}", self.axes, self.chunk);
+            return Err(Error::refused(Reason::Output, "as many lengths above 0", actual));
         }
         let new = new_image(self.axes, &Encoding::plain(self.pixel), false);
         let file = name.to_owned();
@@ -78,50 +78,50 @@ impl<'a> Chunks<'a> {
     }
 }
 
-/// A chunk that is open, once it was found intact.
+/// An open chunk with a valid checksum; `None` until it is opened.
 type Opened = Arc<Mutex<Option<Arc<CachedStorage>>>>;
 
-/// See the module.
+/// Pixels in files of chunks; see the module.
 #[derive(Debug)]
 struct ChunkData {
     folder: PathBuf,
     axes: Vec<u64>,
     chunk: Vec<u64>,
-    /// Chunks along each axis.
+    /// Number of chunks along each axis.
     counts: Vec<u64>,
     pixel_bytes: u64,
     open: Mutex<BTreeMap<u64, Opened>>,
-    /// Counts reads, so that every other one opens its chunks from the middle on: threads share the opening.
+    /// Number of reads. Every other read opens its chunks from the middle on, so that threads share the work.
     turn: AtomicUsize,
 }
 
-/// A run of pixels along NAXIS1, which lie in consecutive chunks.
+/// A run of pixels along NAXIS1, in consecutive chunks.
 #[derive(Clone, Copy, Debug)]
 struct ChunkRun {
-    /// The first chunk.
+    /// Number of the first chunk.
     chunk: u64,
-    /// Pixels of a chunk before those of this row.
+    /// Number of pixels of a chunk before this row.
     before: u64,
-    /// The first pixel of the row in the first chunk.
+    /// Index of the first pixel in its row of the first chunk.
     first: u64,
     pixels: u64,
 }
 
 impl ChunkRun {
-    /// The chunks that it touches; `width` is that of a chunk.
+    /// Returns the chunks that the run touches; `width` is the width of a chunk.
     fn chunks(&self, width: u64) -> Range<u64> {
         self.chunk..self.chunk + (self.first + self.pixels).div_ceil(width)
     }
 }
 
-/// The place of a plane, computed once for all its rows: divisions take as long as copying a row.
+/// Position of a plane, computed once for all its rows: the divisions take as long as copying a row.
 #[derive(Clone, Debug, Default)]
 struct PlaneInChunks {
-    /// Its rows, counted through the image.
+    /// Rows of the plane, counted through the image.
     rows: Range<u64>,
-    /// The chunk of its first pixel.
+    /// Number of the chunk with its first pixel.
     chunk: u64,
-    /// Pixels of a chunk before the plane.
+    /// Number of pixels of a chunk before the plane.
     before: u64,
 }
 
@@ -143,7 +143,7 @@ impl ChunkData {
         self.chunk.iter().product::<u64>() * self.pixel_bytes
     }
 
-    /// The plane of a row, counted through the image.
+    /// Returns the plane of a row, which is counted through the image.
     fn plane_of(&self, row: u64) -> PlaneInChunks {
         let height = self.axes.get(1).copied().unwrap_or(1);
         let number = row / height;
@@ -161,7 +161,7 @@ impl ChunkData {
         PlaneInChunks { rows: number * height..(number + 1) * height, chunk, before }
     }
 
-    /// Appends the runs of the pixels from a linear index on; `plane` is that of the runs before.
+    /// Appends the runs of pixels from a linear index on; `plane` is the plane of the previous runs.
     fn add_runs(
         &self,
         mut pixel: u64,
@@ -189,7 +189,7 @@ impl ChunkData {
         }
     }
 
-    /// The runs of some requests, each after those of the one before.
+    /// Returns the runs of all requests, in order.
     fn runs(&self, requests: &[Request<'_>]) -> Result<Vec<ChunkRun>, NoMemory> {
         let mut plane = PlaneInChunks::default();
         let mut runs = memory::with_room(requests.len(), "the runs of chunks")?;
@@ -200,7 +200,7 @@ impl ChunkData {
         Ok(runs)
     }
 
-    /// Fills requests for whole pixels.
+    /// Fills requests of whole pixels.
     fn fill_whole(&self, requests: &mut [Request<'_>]) -> Result<(), IoError> {
         let runs = self.runs(requests)?;
         let mut numbers: Vec<Range<u64>> =
@@ -212,7 +212,7 @@ impl ChunkData {
         numbers.chunks(TOGETHER).try_for_each(|some| self.fill_from(some, &runs, requests))
     }
 
-    /// Fills what some chunks, given by ascending numbers, have of the runs of requests.
+    /// Copies the pixels that are in some chunks, with ascending numbers, to requests.
     fn fill_from(
         &self,
         numbers: &[u64],
@@ -234,15 +234,15 @@ impl ChunkData {
             let mut out = &mut request.buffer[..];
             while !out.is_empty() {
                 let Some(run) = runs.next() else { break };
-                // The chunks of a run are consecutive, and so are their places.
+                // The chunks of a run are consecutive, and so are their indices.
                 let from = run.chunk.max(first_chunk);
                 if begin != from {
                     begin = from;
                     place = numbers.partition_point(|&number| number < begin);
                 }
-                let (mut number, mut first, mut left) = (run.chunk, run.first, run.pixels);
-                while left > 0 {
-                    let pixels = left.min(wide - first);
+                let (mut number, mut first, mut remaining) = (run.chunk, run.first, run.pixels);
+                while remaining > 0 {
+                    let pixels = remaining.min(wide - first);
                     let (piece, later) = out.split_at_mut((pixels * size) as usize);
                     if (first_chunk..=last_chunk).contains(&number) {
                         let index = place + (number - begin) as usize;
@@ -252,11 +252,11 @@ impl ChunkData {
                             None => opened[index].read_exact_at(at, piece)?,
                         }
                     }
-                    (out, number, first, left) = (later, number + 1, 0, left - pixels);
+                    (out, number, first, remaining) = (later, number + 1, 0, remaining - pixels);
                 }
             }
         }
-        // Pages that are missing by now were read as zeros.
+        // Pages that went missing meanwhile were read as zeros.
         opened.iter().zip(&lent).try_for_each(|(chunk, lent)| {
             match lent.is_some() && chunk.all_mapped().is_none() {
                 true => chunk.intact(0..chunk.bytes()),
@@ -265,7 +265,7 @@ impl ChunkData {
         })
     }
 
-    /// The path of a chunk.
+    /// Returns the path of a chunk.
     fn path(&self, mut number: u64) -> PathBuf {
         let mut names = Vec::with_capacity(self.counts.len());
         for count in &self.counts {
@@ -279,7 +279,7 @@ impl ChunkData {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens chunks.
+    /// Opens chunks, or returns them if they are open.
     fn opened(&self, numbers: &[u64]) -> Result<Vec<Arc<CachedStorage>>, IoError> {
         let cells: Vec<Opened> = {
             let mut open = self.open_chunks();
@@ -290,32 +290,35 @@ impl ChunkData {
             numbers.iter().map(|&number| Arc::clone(open.entry(number).or_default())).collect()
         };
         // At most TOGETHER chunks.
-        let mut found: Vec<Option<Arc<CachedStorage>>> = vec![None; numbers.len()];
+        let mut chunks: Vec<Option<Arc<CachedStorage>>> = vec![None; numbers.len()];
         let middle = self.turn.fetch_add(1, Ordering::Relaxed) % 2 * (numbers.len() / 2);
         for index in (middle..numbers.len()).chain(0..middle) {
             let mut chunk = cells[index].lock().unwrap_or_else(PoisonError::into_inner);
             if chunk.is_none() {
                 *chunk = Some(Arc::new(self.checked(numbers[index])?));
             }
-            found[index].clone_from(&chunk);
+            chunks[index].clone_from(&chunk);
         }
-        Ok(found.into_iter().flatten().collect())
+        Ok(chunks.into_iter().flatten().collect())
     }
 
-    /// Opens a chunk and compares its sum.
+    /// Opens a chunk and compares its checksum.
     fn checked(&self, number: u64) -> Result<CachedStorage, IoError> {
         let path = self.path(number);
         let file = CachedStorage::new(FileStorage::open(&path)?);
-        let (bytes, found) = (self.chunk_bytes(), file.bytes());
+        let (bytes, file_bytes) = (self.chunk_bytes(), file.bytes());
         let damaged = |what: String| IoError::Content {
             name: path.display().to_string(),
             source: what.into(),
         };
-        if found != bytes + SUM_BYTES {
-            return Err(damaged(format!("expected {} bytes, found {found}", bytes + SUM_BYTES)));
+        if file_bytes != bytes + SUM_BYTES {
+            return Err(damaged(format!(
+                "expected {} bytes, found {file_bytes}",
+                bytes + SUM_BYTES
+            )));
         }
-        file.will_need(0..found);
-        let ask = |ranges: &mut Vec<Range<u64>>| ranges.push(0..found);
+        file.will_need(0..file_bytes);
+        let ask = |ranges: &mut Vec<Range<u64>>| ranges.push(0..file_bytes);
         let is_intact = fetch(&file, ask, |fetched| {
             let (pixels, sum) = fetched.piece(0).split_at(bytes as usize);
             crc32c::crc32c(pixels).to_le_bytes() == *sum
@@ -326,7 +329,7 @@ impl ChunkData {
 
 impl MadeData for ChunkData {
     const KIND: &'static str = "chunks";
-    /// Without gaps: the pixels between two rows may be in chunks without any requested pixel.
+    /// No gaps are read: pixels between two rows may be in chunks without any requested pixel.
     const PROFILE: Profile = Profile { gap_bytes: 0, ..Profile::DEVICE };
 
     fn bytes(&self) -> u64 {
@@ -348,7 +351,7 @@ impl MadeData for ChunkData {
         })
     }
 
-    /// The files of a complete copy do not change, unless something is wrong.
+    /// Files of a complete copy do not change in normal operation.
     fn check_unchanged(&self) -> Result<(), IoError> {
         let open: Vec<Opened> = self.open_chunks().values().cloned().collect();
         open.iter().try_for_each(|chunk| {
@@ -368,7 +371,7 @@ impl MadeData for ChunkData {
     }
 }
 
-/// Copies the first bytes, of a row of a chunk: a cache line, in most copies.
+/// Copies the first bytes of a row of a chunk: a single cache line in most copies.
 #[inline(always)]
 fn copy_piece(to: &mut [u8], from: &[u8]) {
     let from = &from[..to.len()];
@@ -385,36 +388,36 @@ mod tests {
     use crate::{Array, AxisRange, Region, RunOptions, Statistic};
     use proptest::prelude::*;
 
-    /// Pixels that tell their numbers, as an array and as chunks of a folder.
-    struct Made {
+    /// Distinct pixels, as an array and as chunks of a folder.
+    struct ChunkedCube {
         folder: tempfile::TempDir,
         axes: Vec<u64>,
         chunk: Vec<u64>,
         pixels: Vec<f32>,
     }
 
-    impl Made {
-        fn new(axes: &[u64], chunk: &[u64]) -> Made {
+    impl ChunkedCube {
+        fn new(axes: &[u64], chunk: &[u64]) -> ChunkedCube {
             let count = axes.iter().product::<u64>();
             let pixels: Vec<f32> = (0..count).map(|n| (n as f32 * 0.7).sin() * 1e3).collect();
             let folder = tempfile::tempdir().unwrap();
-            let made = Made { folder, axes: axes.to_vec(), chunk: chunk.to_vec(), pixels };
-            let data = ChunkData::new(&made.chunks());
+            let cube = ChunkedCube { folder, axes: axes.to_vec(), chunk: chunk.to_vec(), pixels };
+            let data = ChunkData::new(&cube.chunks());
             for number in 0..data.counts.iter().product() {
                 let path = data.path(number);
                 std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-                let mut bytes = made.chunk_of(&data, number);
+                let mut bytes = cube.chunk_of(&data, number);
                 bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
                 std::fs::write(path, bytes).unwrap();
             }
-            made
+            cube
         }
 
         fn chunks(&self) -> Chunks<'_> {
             Chunks::new(self.folder.path(), &self.axes, &self.chunk, PixelType::F32)
         }
 
-        /// The pixels of a chunk, one by one; NaN beyond the image.
+        /// Returns the pixels of a chunk, computed one by one; NaN beyond the image.
         fn chunk_of(&self, data: &ChunkData, number: u64) -> Vec<u8> {
             let mut bytes = Vec::new();
             for inner in 0..self.chunk.iter().product() {
@@ -452,8 +455,8 @@ mod tests {
         fn results_have_the_bits_of_the_plain_image(
             (axes, chunk) in shapes(), ends in prop::collection::vec(any::<[prop::sample::Index; 2]>(), 4),
         ) {
-            let made = Made::new(&axes, &chunk);
-            let [plain, chunks] = made.images();
+            let cube = ChunkedCube::new(&axes, &chunk);
+            let [plain, chunks] = cube.images();
             let run = RunOptions::default();
             let mut section = plain.whole();
             for (axis, [a, b]) in ends.iter().enumerate().take(axes.len()) {
@@ -470,8 +473,8 @@ mod tests {
     #[test]
     fn spectra_have_the_bits_of_the_plain_image() {
         for (axes, chunk) in [([70, 60, 30], [16, 16, 30]), ([33, 40, 17], [16, 16, 5])] {
-            let made = Made::new(&axes, &chunk);
-            let [plain, chunks] = made.images();
+            let cube = ChunkedCube::new(&axes, &chunk);
+            let [plain, chunks] = cube.images();
             for region in [
                 Region::circle(17.3, 20.0, 14.5).unwrap(),
                 Region::rectangle(0.0, 0.0, 32.0, 39.0, 0.0).unwrap(),
@@ -490,29 +493,29 @@ mod tests {
 
     #[test]
     fn damaged_and_missing_chunks_are_errors_that_name_the_file() {
-        let sum = |made: &Made| {
-            let image = made.chunks().to_file("chunks", &Header::new()).unwrap().image(0).unwrap();
+        let sum = |cube: &ChunkedCube| {
+            let image = cube.chunks().to_file("chunks", &Header::new()).unwrap().image(0).unwrap();
             image.total(&image.whole(), &RunOptions::default())
         };
-        let made = Made::new(&[20, 20, 4], &[16, 16, 4]);
-        assert!(sum(&made).is_ok());
-        let path = made.folder.path().join("0/1/0");
+        let cube = ChunkedCube::new(&[20, 20, 4], &[16, 16, 4]);
+        assert!(sum(&cube).is_ok());
+        let path = cube.folder.path().join("0/1/0");
         let whole = std::fs::read(&path).unwrap();
         let mut flipped = whole.clone();
         flipped[1000] ^= 1;
         for content in [&flipped[..], &whole[..whole.len() - 1], b""] {
             std::fs::write(&path, content).unwrap();
-            let error = sum(&made).unwrap_err().to_string();
+            let error = sum(&cube).unwrap_err().to_string();
             assert!(error.contains("0/1/0"), "{error}");
         }
         std::fs::remove_file(&path).unwrap();
-        assert!(sum(&made).unwrap_err().to_string().contains("0/1/0"));
+        assert!(sum(&cube).unwrap_err().to_string().contains("0/1/0"));
     }
 
     #[test]
     fn more_chunks_than_stay_open_are_read_some_at_a_time() {
-        let made = Made::new(&[40, 40], &[1, 1]);
-        let [plain, chunks] = made.images();
+        let cube = ChunkedCube::new(&[40, 40], &[1, 1]);
+        let [plain, chunks] = cube.images();
         let all = |image: &crate::Image| {
             image.read_vec::<f32>(&image.whole(), &RunOptions::default()).unwrap().0
         };

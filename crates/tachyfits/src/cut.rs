@@ -1,5 +1,5 @@
-//! A part of an image as an image of its own, computed when it is read: its pixels as they are stored, and a margin of
-//! undefined pixels where one is requested. A cutout is such a part that is written.
+//! Parts of images, computed when they are read: pixels keep their bits, and an optional margin of undefined
+//! pixels surrounds them. A cutout is a part written to a file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,19 +22,20 @@ use crate::survival::Change;
 /// Undefined pixels before the first and after the last pixel of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Margin {
-    /// Before the first pixel.
+    /// Number of pixels before the first pixel.
     pub before: u64,
-    /// After the last one.
+    /// Number of pixels after the last pixel.
     pub after: u64,
 }
 
-/// The most pixels of a margin: beyond real images, and small enough for f64 to tell pixels apart.
+/// Maximum number of pixels of a margin: beyond real images, and small enough for f64 to represent pixel
+/// indices.
 const MOST_MARGIN: u64 = 1 << 40;
 
 impl Image {
-    /// A section, computed when it is read or written. Pixels keep their bits, BSCALE, BZERO and BLANK; coordinates follow
-    /// as in [`Image::cutout`]. With margins, one per axis, undefined pixels surround it: integers without BLANK then
-    /// become floats.
+    /// Returns a section, computed when it is read or written. Pixels keep their bits, BSCALE, BZERO and
+    /// BLANK; coordinates are updated as in [`Image::cutout`]. With margins, one per axis, undefined pixels
+    /// surround the section: integers without BLANK then become floats.
     ///
     /// ```
     /// use tachyfits::{Array, AxisRange, Header, OutputPixels, ReadAs, RunOptions};
@@ -49,18 +50,19 @@ impl Image {
     /// ```
     ///
     /// # Errors
-    /// [`Reason::Section`] for a section that is not of this image or has no pixel, and for margins of another number of
-    /// axes; what the header says about coordinates that cannot follow; as [`Image::stats`] for pixels that are not there.
+    /// [`Reason::Section`] for a section of another image or without pixels, and if the number of margins
+    /// differs from the number of axes; errors of the header if coordinates cannot follow; as
+    /// [`Image::stats`] for missing pixels.
     pub fn cut(&self, section: &Section, margins: &[Margin]) -> Result<FitsFile, Error> {
         self.part(section, margins, &vec![false; self.axes().len()])
     }
 
-    /// Writes a section as a new file, which appears when it is complete: [`Image::cut`], written. The axes marked in
-    /// `dropped` (0 is NAXIS1) have length 1 in the section and are left out.
+    /// Writes a section, as returned by [`Image::cut`], to a new file, which appears when it is complete. The
+    /// axes in `dropped` (0 is NAXIS1) must have length 1 in the section and are omitted.
     ///
     /// # Errors
-    /// If the file exists and `overwrite` is not set, it cannot be written, an axis cannot be
-    /// dropped, or as [`Image::stats`]. An existing file of that name is then unchanged.
+    /// If the file exists and `overwrite` is not set, if it cannot be written, if an axis cannot be dropped,
+    /// or as [`Image::stats`]. An existing file of that name is then unchanged.
     pub fn cutout(
         &self,
         path: impl AsRef<Path>,
@@ -73,7 +75,8 @@ impl Image {
         part.image(0)?.write(path, &WriteOptions::default().overwrite(overwrite), options)
     }
 
-    /// [`Image::cut`] without the axes in `dropped` (0 is NAXIS1), which have length 1 in the section.
+    /// Works like [`Image::cut`], but omits the axes in `dropped` (0 is NAXIS1), which must have length 1 in
+    /// the section.
     ///
     /// # Errors
     /// If an axis cannot be dropped, and as [`Image::cut`].
@@ -86,7 +89,7 @@ impl Image {
         self.part(section, margins, &self.reduced_axes(dropped)?)
     }
 
-    /// A section with margins, without the axes that are dropped.
+    /// Returns a section with margins, without the dropped axes.
     fn part(
         &self,
         section: &Section,
@@ -117,27 +120,27 @@ impl Image {
     }
 }
 
-/// Pixels of one axis of a part.
+/// Pixels along one axis of a part.
 #[derive(Clone, Copy, Debug)]
 struct PartAxis {
     range: AxisRange,
     before: u64,
-    /// It has one pixel and is left out.
+    /// Whether the axis is omitted; it has one pixel.
     dropped: bool,
-    /// Its pixels are read one by one, because they are far apart.
+    /// Whether pixels are read one by one because they are far apart.
     is_sparse: bool,
 }
 
-/// The node of a part of an image.
+/// Node that takes a part of an image.
 #[derive(Debug)]
 struct SectionNode {
     input: Arc<dyn Node>,
-    /// Lengths of the axes that are kept.
+    /// Lengths of the remaining axes.
     axes: Vec<u64>,
-    /// The axes of the input.
+    /// All axes of the input.
     parts: Vec<PartAxis>,
     encoding: Encoding,
-    /// The part is a box of the input without a margin.
+    /// Whether the part is a box of the input without a margin.
     is_box: bool,
 }
 
@@ -176,19 +179,20 @@ impl SectionNode {
         SectionNode { input, axes, parts, encoding, is_box }
     }
 
-    /// The same box with the axes that are left out.
+    /// Returns the same box with the dropped axes.
     fn with_dropped(&self, window: &Window) -> Window {
-        let mut kept = window.first.iter().zip(&window.count);
+        let mut axes = window.first.iter().zip(&window.count);
         let axis = |part: &PartAxis| match part.dropped {
             true => (0, 1),
-            false => kept.next().map_or((0, 1), |(&first, &count)| (first, count)),
+            false => axes.next().map_or((0, 1), |(&first, &count)| (first, count)),
         };
         let (first, count) = self.parts.iter().map(axis).unzip();
         Window { first, count }
     }
 
-    /// The boxes without margin that a box has, each with the box of the input that has its pixels: one, or where planes or
-    /// rows are far apart, one for each of them. None for a box in the margin. First, how many there are.
+    /// Divides the part of a box without the margin into boxes, each with the box of the input that contains
+    /// its pixels: one box, or one per plane or row if these are far apart, or none for a box in the margin.
+    /// Returns their number first.
     fn pieces(&self, window: &Window) -> (u64, impl Iterator<Item = (Window, Window)>) {
         let whole = self.needed(window).map(|(inner, _)| inner);
         let is_sparse = |&axis: &usize| self.parts[axis].is_sparse;
@@ -208,10 +212,10 @@ impl SectionNode {
         (count, pieces)
     }
 
-    /// The pixels of a box that are not in the margin, and the box of the input that has them; `None` for a box in the
-    /// margin.
+    /// Returns the part of a box without the margin, and the box of the input that contains its pixels;
+    /// `None` for a box in the margin.
     fn needed(&self, window: &Window) -> Option<(Window, Window)> {
-        let (mut inner, mut needed) = (window.clone(), window.clone());
+        let (mut inner, mut input_box) = (window.clone(), window.clone());
         for (axis, &PartAxis { range, before, .. }) in self.parts.iter().enumerate() {
             let first = window.first[axis].max(before);
             let end = (window.first[axis] + window.count[axis]).min(before + range.count);
@@ -222,17 +226,17 @@ impl SectionNode {
             let pixel =
                 |index: u64| range.first.wrapping_add_signed((index - before) as i64 * range.step);
             (inner.first[axis], inner.count[axis]) = (first, end - first);
-            needed.first[axis] = pixel(first).min(pixel(end - 1));
-            needed.count[axis] = (end - 1 - first) * steps + 1;
+            input_box.first[axis] = pixel(first).min(pixel(end - 1));
+            input_box.count[axis] = (end - 1 - first) * steps + 1;
         }
-        Some((inner, needed))
+        Some((inner, input_box))
     }
 
-    /// Places the pixels of the box `needed` of the input, each of `size` items, in a box of this image.
+    /// Copies the pixels of `input_box`, each of `size` items, to their places in a box of this image.
     fn place<T: Copy>(
         &self,
         window: &Window,
-        (inner, needed): (&Window, &Window),
+        (inner, input_box): (&Window, &Window),
         size: usize,
         pixels: &[T],
         out: &mut [T],
@@ -241,13 +245,13 @@ impl SectionNode {
         let rows: u64 = inner.count[1..].iter().product();
         for row in 0..rows {
             let (mut rest, mut from, mut to) = (row, 0, 0);
-            let (mut from_stride, mut to_stride) = (needed.count[0], window.count[0]);
+            let (mut from_stride, mut to_stride) = (input_box.count[0], window.count[0]);
             for axis in 1..self.parts.len() {
                 let index = rest % inner.count[axis];
                 rest /= inner.count[axis];
                 from += self.source(axis, index, inner) * from_stride;
                 to += (inner.first[axis] - window.first[axis] + index) * to_stride;
-                from_stride *= needed.count[axis];
+                from_stride *= input_box.count[axis];
                 to_stride *= window.count[axis];
             }
             to += inner.first[0] - window.first[0];
@@ -264,14 +268,14 @@ impl SectionNode {
         }
     }
 
-    /// Where the pixel of number `index` along an axis of `inner` is in the box of the input.
+    /// Returns the position, along an axis of the input's box, of pixel `index` of `inner`.
     fn source(&self, axis: usize, index: u64, inner: &Window) -> u64 {
         let step = self.parts[axis].range.step;
         let index = if step < 0 { inner.count[axis] - 1 - index } else { index };
         index * step.unsigned_abs()
     }
 
-    /// The values of a box, NaN in the margin.
+    /// Computes the values of a box, NaN in the margin.
     fn values<T: Native>(
         &self,
         window: &Window,
@@ -282,27 +286,27 @@ impl SectionNode {
         let (count, mut pieces) = self.pieces(&outer);
         if self.is_box
             && count == 1
-            && let Some((_, needed)) = pieces.next()
+            && let Some((_, input_box)) = pieces.next()
         {
-            return T::values(&*self.input, &needed, feed, out);
+            return T::values(&*self.input, &input_box, feed, out);
         }
         out.fill(T::NAN);
-        for (inner, needed) in pieces {
-            let mut values = T::take(feed.scratch, needed.pixels() as usize)?;
-            T::values(&*self.input, &needed, feed, &mut values)?;
-            self.place(&outer, (&inner, &needed), 1, &values, out);
+        for (inner, input_box) in pieces {
+            let mut values = T::take(feed.scratch, input_box.pixels() as usize)?;
+            T::values(&*self.input, &input_box, feed, &mut values)?;
+            self.place(&outer, (&inner, &input_box), 1, &values, out);
             T::give_back(feed.scratch, values);
         }
         Ok(())
     }
 
-    /// The bytes of an undefined pixel.
+    /// Returns the bytes of an undefined pixel.
     fn undefined(&self) -> Vec<u8> {
         let size = self.encoding.pixel_bytes();
         match (self.encoding.pixel.is_float(), size) {
             (true, 4) => f32::NAN.to_be_bytes().to_vec(),
             (true, _) => f64::NAN.to_be_bytes().to_vec(),
-            // The low bytes of BLANK, which is of the stored type.
+            // The low bytes of BLANK, in the stored type.
             _ => self.encoding.blank.unwrap_or(0).to_be_bytes()[8 - size..].to_vec(),
         }
     }
@@ -326,8 +330,8 @@ impl Node for SectionNode {
     }
 
     fn reads(&self, window: &Window, reads: &mut Reads<'_>) {
-        for (_, needed) in self.pieces(&self.with_dropped(window)).1 {
-            self.input.reads(&needed, reads);
+        for (_, input_box) in self.pieces(&self.with_dropped(window)).1 {
+            self.input.reads(&input_box, reads);
         }
     }
 
@@ -336,9 +340,9 @@ impl Node for SectionNode {
         let (count, mut pieces) = self.pieces(&outer);
         if self.is_box
             && count == 1
-            && let Some((_, needed)) = pieces.next()
+            && let Some((_, input_box)) = pieces.next()
         {
-            return self.input.fill(&needed, feed, out);
+            return self.input.fill(&input_box, feed, out);
         }
         if self.encoding != self.input.encoding() {
             let mut values = feed.scratch.f64s(window.pixels() as usize)?;
@@ -350,10 +354,10 @@ impl Node for SectionNode {
         let size = self.encoding.pixel_bytes();
         let undefined = self.undefined();
         out.chunks_exact_mut(size).for_each(|pixel| pixel.copy_from_slice(&undefined));
-        for (inner, needed) in pieces {
-            let mut pixels = feed.scratch.bytes(needed.pixels() as usize * size)?;
-            self.input.fill(&needed, feed, &mut pixels)?;
-            self.place(&outer, (&inner, &needed), size, &pixels, out);
+        for (inner, input_box) in pieces {
+            let mut pixels = feed.scratch.bytes(input_box.pixels() as usize * size)?;
+            self.input.fill(&input_box, feed, &mut pixels)?;
+            self.place(&outer, (&inner, &input_box), size, &pixels, out);
             feed.scratch.give_back_bytes(pixels);
         }
         Ok(())
@@ -378,8 +382,8 @@ impl Node for SectionNode {
     }
 
     fn halo(&self) -> Vec<u64> {
-        let kept = self.input.halo().into_iter().zip(&self.parts);
-        kept.filter_map(|(halo, part)| (!part.dropped).then_some(halo)).collect()
+        let halos = self.input.halo().into_iter().zip(&self.parts);
+        halos.filter_map(|(halo, part)| (!part.dropped).then_some(halo)).collect()
     }
 
     fn expansion(&self) -> u64 {

@@ -1,5 +1,5 @@
-//! Differences between two files: HDUs, cards, pixels and cells within tolerances. Both are read in
-//! one pass, block by block, in bounded memory; equal bytes are not decoded.
+//! Differences between two files: HDUs, cards, pixels and cells within tolerances. Both files are read in one
+//! pass, block by block, in bounded memory; equal bytes are not decoded.
 
 mod cards;
 mod pixels;
@@ -23,13 +23,13 @@ pub use values::{DataDifference, DiffOptions, DifferentValue, ValuesDifference};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HduLabel {
-    /// Its number, from 0.
+    /// HDU number, from 0.
     pub index: usize,
     /// EXTNAME.
     pub name: Option<String>,
     /// EXTVER.
     pub version: i64,
-    /// Kind of its content.
+    /// Type of the HDU, as text.
     pub kind: String,
 }
 
@@ -37,18 +37,18 @@ pub struct HduLabel {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FileDifference {
-    /// The names of the files.
+    /// Names of the files.
     pub files: [String; 2],
-    /// HDUs that one file has alone.
+    /// HDUs that only one file has.
     pub only: [Vec<HduLabel>; 2],
-    /// The pairs of HDUs that differ.
+    /// Pairs of HDUs that differ.
     pub hdus: Vec<HduDifference>,
-    /// Pairs of HDUs that were compared.
+    /// Number of HDU pairs that were compared.
     pub compared: usize,
 }
 
 impl FileDifference {
-    /// Nothing differs.
+    /// Whether the files are equal.
     pub fn is_same(&self) -> bool {
         self.hdus.is_empty() && self.only.iter().all(Vec::is_empty)
     }
@@ -58,9 +58,9 @@ impl FileDifference {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct HduDifference {
-    /// The two.
+    /// Labels of both HDUs.
     pub labels: [HduLabel; 2],
-    /// Cards that differ; their order does not matter.
+    /// Differences of cards, whatever their order.
     pub cards: Vec<CardDifference>,
     /// Differences of the data.
     pub data: Vec<DataDifference>,
@@ -68,8 +68,8 @@ pub struct HduDifference {
 
 /// Compares two files.
 ///
-/// HDUs are paired by EXTNAME and EXTVER if both files have them, else by number; columns, and
-/// their cards, by name.
+/// HDUs are paired by EXTNAME and EXTVER if both files have them, otherwise by number. Columns and their
+/// cards are paired by name.
 ///
 /// # Errors
 /// If a file cannot be read or ends before its data do.
@@ -88,8 +88,8 @@ pub struct HduDifference {
 /// # };
 /// // 1, 2, 6 and 1, 2, 9.
 /// let (a, b) = (file(6)?, file(9)?);
-/// let found = diff(&a, &b, &DiffOptions::default(), &RunOptions::default())?;
-/// let DataDifference::Values(values) = &found.hdus[0].data[0] else { unreachable!() };
+/// let difference = diff(&a, &b, &DiffOptions::default(), &RunOptions::default())?;
+/// let DataDifference::Values(values) = &difference.hdus[0].data[0] else { unreachable!() };
 /// assert_eq!((values.different, values.compared, values.largest), (1, 3, 3.0));
 /// let close = DiffOptions::default().absolute(3.0);
 /// assert!(diff(&a, &b, &close, &RunOptions::default())?.is_same());
@@ -104,10 +104,10 @@ pub fn diff(
     let (pairs, only) = paired(a, b);
     let mut hdus = Vec::new();
     for &[first, second] in &pairs {
-        let (own, other) = (&a.hdus()[first], &b.hdus()[second]);
-        let (cards, data) = Pair { files: [a, b], hdus: [own, other], options, run }.compare()?;
+        let (left, right) = (&a.hdus()[first], &b.hdus()[second]);
+        let (cards, data) = Pair { files: [a, b], hdus: [left, right], options, run }.compare()?;
         if !cards.is_empty() || !data.is_empty() {
-            hdus.push(HduDifference { labels: [label(own), label(other)], cards, data });
+            hdus.push(HduDifference { labels: [label(left), label(right)], cards, data });
         }
     }
     let files = [a.name().to_owned(), b.name().to_owned()];
@@ -123,7 +123,7 @@ fn label(hdu: &Hdu) -> HduLabel {
     }
 }
 
-/// The paired HDUs, and those without a partner.
+/// Returns the paired HDUs, and the HDUs without a partner.
 fn paired(a: &FitsFile, b: &FitsFile) -> (Vec<[usize; 2]>, [Vec<HduLabel>; 2]) {
     let name = |hdu: &Hdu| {
         let name = hdu.extname.as_ref()?.trim_end().to_ascii_uppercase();
@@ -131,32 +131,32 @@ fn paired(a: &FitsFile, b: &FitsFile) -> (Vec<[usize; 2]>, [Vec<HduLabel>; 2]) {
     };
     // At most 65 536 HDUs, the limit of a file.
     let mut partner: Vec<Option<usize>> = vec![None; a.hdus().len()];
-    let mut taken = vec![false; b.hdus().len()];
-    // A primary array is compressed to an extension after an empty primary HDU: it is paired with the array itself.
+    let mut paired_second = vec![false; b.hdus().len()];
+    // Compression moves a primary array to an extension after an empty primary HDU: the array is paired with
+    // the extension.
     let mut firsts = [a, b].map(first_array);
     if firsts[0] == firsts[1] {
         firsts = [0, 0];
     } else {
         partner[firsts[0]] = Some(firsts[1]);
-        taken[firsts[1]] = true;
+        paired_second[firsts[1]] = true;
     }
     for (first, hdu) in a.hdus().iter().enumerate() {
-        let Some(wanted) = name(hdu).filter(|_| partner[first].is_none()) else { continue };
-        let found = b
-            .hdus()
-            .iter()
-            .enumerate()
-            .find(|(second, other)| !taken[*second] && name(other).as_ref() == Some(&wanted));
-        if let Some((second, _)) = found {
+        let Some(key) = name(hdu).filter(|_| partner[first].is_none()) else { continue };
+        let partner_of_name =
+            b.hdus().iter().enumerate().find(|(second, other)| {
+                !paired_second[*second] && name(other).as_ref() == Some(&key)
+            });
+        if let Some((second, _)) = partner_of_name {
             partner[first] = Some(second);
-            taken[second] = true;
+            paired_second[second] = true;
         }
     }
     for (first, partner) in partner.iter_mut().enumerate().skip(firsts[0]) {
         let second = first - firsts[0] + firsts[1];
-        if partner.is_none() && taken.get(second) == Some(&false) {
+        if partner.is_none() && paired_second.get(second) == Some(&false) {
             *partner = Some(second);
-            taken[second] = true;
+            paired_second[second] = true;
         }
     }
     let alone = |file: &FitsFile, first: usize, is_alone: &dyn Fn(usize) -> bool| {
@@ -165,32 +165,32 @@ fn paired(a: &FitsFile, b: &FitsFile) -> (Vec<[usize; 2]>, [Vec<HduLabel>; 2]) {
     };
     let only = [
         alone(a, firsts[0], &|index| partner[index].is_none()),
-        alone(b, firsts[1], &|index| !taken[index]),
+        alone(b, firsts[1], &|index| !paired_second[index]),
     ];
     let pairs = partner.iter().enumerate().filter_map(|(first, second)| Some([first, (*second)?]));
     (pairs.collect(), only)
 }
 
-/// The HDU of the primary array: the second where that was compressed.
+/// Returns the HDU of the primary array: the second HDU if the array was compressed.
 fn first_array(file: &FitsFile) -> usize {
     let is_empty = file.hdus().first().is_some_and(|hdu| hdu.data_bytes == 0);
     let was_primary = || {
-        let stored = file.stored_hdu(1).ok()?;
-        (is_restored(file, 1) && stored.header.get("ZSIMPLE").is_some()).then_some(())
+        let compressed = file.stored_hdu(1).ok()?;
+        (is_restored(file, 1) && compressed.header.get("ZSIMPLE").is_some()).then_some(())
     };
     usize::from(is_empty && was_primary().is_some())
 }
 
 /// Whether an HDU is stored in compressed tiles.
 fn is_restored(file: &FitsFile, index: usize) -> bool {
-    let stored = file.stored_hdu(index).ok().zip(file.hdus().get(index));
-    stored.is_some_and(|(stored, hdu)| !Arc::ptr_eq(stored, hdu))
+    let pair = file.stored_hdu(index).ok().zip(file.hdus().get(index));
+    pair.is_some_and(|(stored_hdu, hdu)| !Arc::ptr_eq(stored_hdu, hdu))
 }
 
-/// Cards that say how an array is stored: as the primary one, or as an extension.
+/// Cards that depend on whether an array is the primary one or an extension.
 const OF_PLACE: [&str; 6] = ["SIMPLE", "XTENSION", "EXTEND", "BLOCKED", "PCOUNT", "GCOUNT"];
 
-/// Two HDUs to be compared.
+/// Two HDUs to compare.
 struct Pair<'a> {
     files: [&'a FitsFile; 2],
     hdus: [&'a Hdu; 2],
@@ -202,7 +202,7 @@ impl Pair<'_> {
     fn compare(&self) -> Result<(Vec<CardDifference>, Vec<DataDifference>), Error> {
         let (mut cards, data) = self.compare_all()?;
         if [0, 1].into_iter().any(|n| is_restored(self.files[n], self.hdus[n].index)) {
-            // Programs that compress write comments of their own, and an array may have been the primary one.
+            // Compression programs write their own comments, and an array may have been the primary one.
             let tables = [HduKind::BinaryTable, HduKind::AsciiTable];
             let is_array = self.hdus.iter().all(|hdu| !tables.contains(&hdu.kind));
             cards.retain(|card| {
@@ -220,19 +220,19 @@ impl Pair<'_> {
             HduKind::BinaryTable | HduKind::AsciiTable => 1,
             _ => 2,
         };
-        let [own, other] = self.hdus;
+        let [left, right] = self.hdus;
         let headers = self.hdus.map(|hdu| &hdu.header);
-        let data = match (sort(own), sort(other)) {
+        let data = match (sort(left), sort(right)) {
             (0, 0) => self.images()?,
             (1, 1) => {
                 let [first, second] =
-                    [self.files[0].table(own.index)?, self.files[1].table(other.index)?];
+                    [self.files[0].table(left.index)?, self.files[1].table(right.index)?];
                 let columns = ColumnPairs::of(first.layout(), second.layout());
                 let cards = cards::compare(headers, Some(&columns), self.options);
                 let tables = [&first, &second];
                 return Ok((cards, tables::compare(tables, &columns, self.options, self.run)?));
             }
-            (2, 2) if own.kind == other.kind => self.bytes()?,
+            (2, 2) if left.kind == right.kind => self.bytes()?,
             _ => vec![DataDifference::Kind(self.hdus.map(|hdu| hdu.kind.as_str().to_owned()))],
         };
         Ok((cards::compare(headers, None, self.options), data))
@@ -246,36 +246,36 @@ impl Pair<'_> {
             return Ok(vec![DataDifference::Shape(axes)]);
         }
         self.check_present()?;
-        let found = pixels::compare(&first, &second, self.options, self.run, tier())?;
-        Ok(found.map(DataDifference::Values).into_iter().collect())
+        let difference = pixels::compare(&first, &second, self.options, self.run, tier())?;
+        Ok(difference.map(DataDifference::Values).into_iter().collect())
     }
 
-    /// Data of unknown meaning.
+    /// Compares data of unknown meaning.
     fn bytes(&self) -> Result<Vec<DataDifference>, Error> {
-        let [own, other] = self.hdus;
-        if own.data_bytes != other.data_bytes {
-            let sizes = [vec![own.data_bytes], vec![other.data_bytes]];
+        let [left, right] = self.hdus;
+        if left.data_bytes != right.data_bytes {
+            let sizes = [vec![left.data_bytes], vec![right.data_bytes]];
             return Ok(vec![DataDifference::Shape(sizes)]);
         }
         self.check_present()?;
-        let found = pixels::compare_bytes(
+        let difference = pixels::compare_bytes(
             [0, 1].map(|n| self.files[n].storage_of(self.hdus[n].index).clone()),
             self.hdus.map(|hdu| hdu.data_offset),
-            own.data_bytes,
+            left.data_bytes,
             self.options,
             self.run,
             tier(),
         )?;
-        Ok(found.map(DataDifference::Values).into_iter().collect())
+        Ok(difference.map(DataDifference::Values).into_iter().collect())
     }
 
     fn check_present(&self) -> Result<(), Error> {
         for (file, hdu) in self.files.iter().zip(self.hdus) {
             if hdu.data_bytes_present < hdu.data_bytes {
                 let expected = format!("{} bytes of data", hdu.data_bytes);
-                let found = format!("{} bytes, then the end of the file", hdu.data_bytes_present);
-                let refused = Error::refused(Reason::DataMissing, expected, found);
-                return Err(refused.at(file.name(), hdu.index));
+                let actual = format!("{} bytes, then the end of the file", hdu.data_bytes_present);
+                let error = Error::refused(Reason::DataMissing, expected, actual);
+                return Err(error.at(file.name(), hdu.index));
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Fits of the spectrum of each pixel: Gaussian lines and polynomial baselines.
 //!
-//! Spectra are gathered as for order statistics (`output_tiles`); the arithmetic of one spectrum is in the kernels.
+//! Spectra are gathered as for order statistics (`output_tiles`); the kernels fit one spectrum.
 
 mod subtraction;
 
@@ -19,32 +19,33 @@ use crate::order_statistics::{OrderLimits, Passes};
 use crate::output_tiles::{OutputOperation, push_outputs};
 use crate::section::Section;
 
-/// A polynomial baseline of spectra.
+/// Polynomial baseline of spectra.
 #[derive(Clone, Copy, Debug)]
 pub struct Baseline<'a> {
     /// Order of the polynomial, from 0 to [`MOST_ORDER`].
     pub order: usize,
-    /// The coordinate of each channel.
+    /// Coordinate of each channel.
     pub coordinates: &'a [f64],
-    /// Which channels it is fitted to.
+    /// Mask of the channels used for the fit.
     pub channels: &'a [bool],
 }
 
 impl<'a> Baseline<'a> {
-    /// A baseline of this order, fitted to the chosen channels.
+    /// Creates a baseline of this order, fitted to the channels of the mask.
     pub fn new(order: usize, coordinates: &'a [f64], channels: &'a [bool]) -> Baseline<'a> {
         Baseline { order, coordinates, channels }
     }
 }
 
 impl Image {
-    /// Fits Gaussians and a baseline to the spectrum of each pixel along `axis` (0 is NAXIS1): for each number of a fit one
-    /// vector, with the outputs in the order of the axes that are kept.
+    /// Fits Gaussians and a baseline to the spectrum of each pixel along `axis` (0 is NAXIS1). Returns one
+    /// vector per number of a fit, with the outputs in the order of the remaining axes.
     ///
-    /// For each Gaussian, that of the greatest absolute amplitude first: amplitude, centre, standard deviation and integral,
-    /// each followed by its standard error. For each power of the distance to [`reference()`] the coefficient of the baseline
-    /// and its error. The square root of the sum of squared residuals, the number of channels, and the [`FitFlag`] as a
-    /// number. Channels that are NaN or BLANK are ignored. All but the last two numbers are NaN unless the fit converged.
+    /// The numbers are, for each Gaussian by descending absolute amplitude: amplitude, centre, standard
+    /// deviation and integral, each followed by its standard error. Then, for each power of the distance to
+    /// [`reference()`], the coefficient of the baseline and its error. Then the square root of the sum of
+    /// squared residuals, the number of channels, and the [`FitFlag`] as a number. Channels that are NaN or
+    /// BLANK are ignored. All but the last two numbers are NaN unless the fit converged.
     ///
     /// ```
     /// use tachyfits::fit::{GaussianModel, ParameterLimits};
@@ -62,8 +63,9 @@ impl Image {
     /// ```
     ///
     /// # Errors
-    /// [`Reason::Fit`] for more Gaussians or a higher order than there may be, limits that are not in order, or coordinates
-    /// that are not finite or not as many as channels; otherwise as [`Image::moments`].
+    /// [`Reason::Fit`] for too many Gaussians, too high an order, limits that are not in ascending order,
+    /// non-finite coordinates, or a number of coordinates that differs from the number of channels; otherwise
+    /// as [`Image::moments`].
     pub fn fit_gaussians(
         &self,
         model: &GaussianModel,
@@ -77,9 +79,10 @@ impl Image {
         self.fit(&fit, axis, coordinates, section, options)
     }
 
-    /// Fits a baseline to the spectrum of each pixel, as [`Image::fit_gaussians`] fits lines: for each power of the distance
-    /// to [`reference()`] the coefficient and its error; the square root of the sum of squared residuals, the number of
-    /// channels and the flag. `noise`: that of a channel; `None`: that of the residuals.
+    /// Fits a baseline to the spectrum of each pixel, as [`Image::fit_gaussians`] does for lines. The numbers
+    /// are the coefficient and its error for each power of the distance to [`reference()`], the square root
+    /// of the sum of squared residuals, the number of channels and the flag. `noise` is the noise of a
+    /// channel; `None` estimates it from the residuals.
     ///
     /// # Errors
     /// As [`Image::fit_gaussians`].
@@ -124,14 +127,15 @@ impl Image {
             let tile_bytes = OrderLimits::default().tile_bytes;
             push_outputs(self, &grid, tier(), tile_bytes, operation, &mut passes, &mut results)?;
         } else {
-            // At most the outputs that there is room for.
+            // No more than the number of outputs that memory was reserved for.
             results.iter_mut().for_each(|values| values.resize(grid.outputs as usize, f64::NAN));
         }
         Ok((results, passes.finish()))
     }
 }
 
-/// Fits Gaussians to spectra in memory, one after the other: for each the numbers of [`Image::fit_gaussians`].
+/// Fits Gaussians to spectra in memory, one after the other. Returns the numbers of [`Image::fit_gaussians`]
+/// for each.
 ///
 /// # Errors
 /// As [`Image::fit_gaussians`].
@@ -151,12 +155,12 @@ pub fn fit_gaussians(
     Ok(results)
 }
 
-/// The coordinate about which coefficients of a baseline are: that of the channel in the middle.
+/// Returns the reference coordinate of a baseline's coefficients: the coordinate of the middle channel.
 pub fn reference(coordinates: &[f64]) -> f64 {
     coordinates.get(coordinates.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Fits of Gaussians.
+/// Fits of Gaussians as an output operation.
 struct Gaussians<'a> {
     model: &'a GaussianModel,
     coordinates: &'a [f64],
@@ -181,7 +185,7 @@ impl OutputOperation for Gaussians<'_> {
     }
 }
 
-/// Fits of baselines.
+/// Fits of baselines as an output operation.
 struct Polynomials<'a> {
     baseline: Baseline<'a>,
     noise: Option<f64>,
@@ -206,8 +210,8 @@ impl OutputOperation for Polynomials<'_> {
     }
 }
 
-fn refused(expected: impl Into<String>, found: impl ToString) -> Result<(), Error> {
-    Err(Error::refused(Reason::Fit, expected, found.to_string()))
+fn refused(expected: impl Into<String>, actual: impl ToString) -> Result<(), Error> {
+    Err(Error::refused(Reason::Fit, expected, actual.to_string()))
 }
 
 fn check_model(model: &GaussianModel) -> Result<(), Error> {
@@ -219,8 +223,8 @@ fn check_model(model: &GaussianModel) -> Result<(), Error> {
         let order = model.baseline.unwrap_or_default();
         refused(format!("a baseline of an order from 0 to {MOST_JOINT_ORDER}"), order)
     } else if ![amplitude, centre, sigma].iter().all(in_order) || sigma[0] <= 0.0 {
-        let found = format!("amplitude {amplitude:?}, centre {centre:?}, sigma {sigma:?}");
-        refused("limits from low to high, and a width above 0", found)
+        let actual = format!("amplitude {amplitude:?}, centre {centre:?}, sigma {sigma:?}");
+        refused("limits from low to high, and a width above 0", actual)
     } else {
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! Position-velocity cuts: the pixels along a path through the first two axes, for every pixel of the further ones.
+//! Position-velocity cuts: the pixels along a path through the first two axes, for every pixel of the
+//! remaining axes.
 
 mod samples;
 
@@ -17,47 +18,49 @@ use crate::survival::Change;
 use samples::{SampleChunk, Samples};
 
 tachyfits_io::options! {
-    /// A path through the planes of an image, and how it is sampled.
+    /// A path through the planes of an image, and its sampling.
     #[derive(Clone, Debug, PartialEq)]
     pub struct PathCut {
-        /// The points of the path, two or more: 0-based pixels of NAXIS1 and NAXIS2, whole numbers at the centres of pixels.
+        /// Points of the path, at least two: 0-based pixels of NAXIS1 and NAXIS2, with whole numbers at pixel
+        /// centres.
         pub points: Vec<[f64; 2]>,
-        /// How many pixels side by side, across the path, are averaged.
+        /// Number of pixels across the path that are averaged.
         pub width: u32,
-        /// From one sample to the next, in pixels.
+        /// Distance of samples in pixels.
         pub spacing: f64,
-        /// The unit of offsets and the length of a pixel in it; `None` for pixels.
+        /// Unit of offsets and the size of a pixel in this unit; `None` for pixels.
         pub unit: Option<(String, f64)>,
     }
 }
 
 impl PathCut {
-    /// A cut one pixel wide, with samples one pixel apart and offsets in pixels.
+    /// Creates a cut that is one pixel wide, with samples one pixel apart and offsets in pixels.
     pub fn new(points: Vec<[f64; 2]>) -> PathCut {
         PathCut { points, width: 1, spacing: 1.0, unit: None }
     }
 }
 
-/// The widest path in pixels, and the most samples: enough for any image, few enough to be kept in memory.
+/// Maximum width of a path in pixels, and maximum number of samples: enough for any image, few enough to fit
+/// in memory.
 const MOST_WIDTH: u32 = 1024;
 const MOST_SAMPLES: f64 = 1e6;
-/// How far from the image points may be.
+/// Maximum distance of points from the image, in pixels.
 const FARTHEST: f64 = 1e6;
 
 impl Image {
-    /// The image of the pixels along a path: its first axis is the offset from the beginning of the path, the further ones
-    /// are those after the first two. Computed when it is read or written: float32 for pixels of up to 16 bits and float32,
-    /// float64 for the others. Only pixels of rows near the path are used.
+    /// Returns the image of the pixels along a path. Its first axis is the offset from the start of the path;
+    /// the others are the axes after the first two. Pixels are computed when they are read or written:
+    /// float32 for pixels of up to 16 bits and float32, float64 for others. Only rows near the path are read.
     ///
-    /// A result is the mean of `width` samples, one pixel apart on a line across the path and
-    /// centred on it; a sample is interpolated linearly between the four pixels around it.
-    /// Undefined pixels, and those outside the image, are ignored and the weights of the others
-    /// made 1 in sum: Σ w v / Σ w over the defined pixels of all samples, NaN without any.
+    /// A result is the mean of `width` samples, one pixel apart on a line across the path and centred on it.
+    /// A sample is interpolated linearly between the four pixels around it. Pixels that are undefined or
+    /// outside the image are ignored, and the weights of the others are normalised: Σ w v / Σ w over the
+    /// defined pixels of all samples, NaN without any.
     ///
     /// # Errors
-    /// [`Reason::Path`] for an image of fewer than two axes, a path without length or without a sample on the image and
-    /// numbers out of range; what the header says when the plane's coordinates and those of other axes depend on each
-    /// other; as [`Image::stats`] for pixels that are not there.
+    /// [`Reason::Path`] for an image with fewer than two axes, a path without length or without a sample on
+    /// the image, and numbers out of range; errors of the header if the plane's coordinates and those of
+    /// other axes depend on each other; as [`Image::stats`] for missing pixels.
     pub fn cut_along(&self, cut: &PathCut) -> Result<FitsFile, Error> {
         let samples = self.samples(cut)?;
         let chunks = samples.chunks();
@@ -65,8 +68,8 @@ impl Image {
             let expected =
                 format!("a path through NAXIS1 × NAXIS2 = {:?} pixels", &self.axes()[..2]);
             let (first, last) = (cut.points[0], cut.points[cut.points.len() - 1]);
-            let found = format!("{first:?} to {last:?} (0-based), no sample of which is on them");
-            return Err(self.refused(Reason::Path, &expected, found));
+            let actual = format!("{first:?} to {last:?} (0-based), no sample of which is on them");
+            return Err(self.refused(Reason::Path, &expected, actual));
         }
         let (unit, pixel) = cut.unit.clone().unwrap_or((String::new(), 1.0));
         let offsets = OffsetAxis {
@@ -92,44 +95,44 @@ impl Image {
         )?)
     }
 
-    /// Where the cut is sampled, if it makes sense.
+    /// Returns the samples of a cut, or an error if the cut is invalid.
     fn samples(&self, cut: &PathCut) -> Result<Samples, Error> {
-        let refused =
-            |expected: &str, found: String| Err(self.refused(Reason::Path, expected, found));
+        let refuse =
+            |expected: &str, actual: String| Err(self.refused(Reason::Path, expected, actual));
         let [nx, ny] = match self.axes() {
             [nx, ny, ..] if self.axes().iter().all(|&length| length > 0) => [*nx, *ny],
-            axes => return refused("an image of two axes or more", format!("axes {axes:?}")),
+            axes => return refuse("an image of two axes or more", format!("axes {axes:?}")),
         };
         if !(1..=MOST_WIDTH).contains(&cut.width) {
-            return refused("a width of 1 to 1024 pixels", cut.width.to_string());
+            return refuse("a width of 1 to 1024 pixels", cut.width.to_string());
         }
         if !(cut.spacing > 0.0 && cut.spacing.is_finite()) {
-            return refused("a spacing of more than 0 pixels", cut.spacing.to_string());
+            return refuse("a spacing of more than 0 pixels", cut.spacing.to_string());
         }
         if let Some((unit, pixel)) =
             cut.unit.as_ref().filter(|(_, pixel)| !(*pixel > 0.0 && pixel.is_finite()))
         {
-            return refused("a length of a pixel above 0", format!("{pixel} {unit}"));
+            return refuse("a length of a pixel above 0", format!("{pixel} {unit}"));
         }
         let near = |value: f64, length: u64| (-FARTHEST..length as f64 + FARTHEST).contains(&value);
         if let Some(point) =
             cut.points.iter().find(|point| !near(point[0], nx) || !near(point[1], ny))
         {
-            return refused("points within 1e6 pixels of the image", format!("{point:?}"));
+            return refuse("points within 1e6 pixels of the image", format!("{point:?}"));
         }
         let length = samples::length(&cut.points);
         if length == 0.0 {
-            return refused("two different points or more", format!("{:?}", cut.points));
+            return refuse("two different points or more", format!("{:?}", cut.points));
         }
         if length / cut.spacing > MOST_SAMPLES {
-            let found = format!("{length} pixels in steps of {}", cut.spacing);
-            return refused("at most 1000000 samples along the path", found);
+            let actual = format!("{length} pixels in steps of {}", cut.spacing);
+            return refuse("at most 1000000 samples along the path", actual);
         }
         Ok(Samples::new(&cut.points, cut.width, cut.spacing, [nx, ny])?)
     }
 }
 
-/// The node of a cut.
+/// Node that samples a path.
 #[derive(Debug)]
 struct Path {
     input: Arc<dyn Node>,
@@ -147,28 +150,29 @@ impl Path {
         Path { input, axes, samples, chunks, encoding }
     }
 
-    /// The chunks that have the samples of a box.
+    /// Returns the chunks that contain the samples of a box.
     fn chunks(&self, window: &Window) -> &[SampleChunk] {
         let (first, last) = (window.first[0], window.first[0] + window.count[0] - 1);
         let size = samples::CHUNK as u64;
         &self.chunks[(first / size) as usize..=(last / size) as usize]
     }
 
-    /// The boxes of the input that a chunk needs for a box: the part of each row, for every pixel of the further axes.
+    /// Returns the boxes of the input that a chunk needs for a box: a part of each row, for every pixel of
+    /// the remaining axes.
     fn rows<'a>(
         &self,
         chunk: &'a SampleChunk,
         window: &'a Window,
     ) -> impl Iterator<Item = Window> + 'a {
         chunk.rows.iter().map(|row| {
-            let mut needed = Window { first: vec![row.first, row.y], count: vec![row.count, 1] };
-            needed.first.extend_from_slice(&window.first[1..]);
-            needed.count.extend_from_slice(&window.count[1..]);
-            needed
+            let mut input_box = Window { first: vec![row.first, row.y], count: vec![row.count, 1] };
+            input_box.first.extend_from_slice(&window.first[1..]);
+            input_box.count.extend_from_slice(&window.count[1..]);
+            input_box
         })
     }
 
-    /// The results of the samples of a chunk that are within a box.
+    /// Computes the results of a chunk's samples within a box.
     fn results(
         &self,
         chunk: &SampleChunk,
@@ -189,7 +193,7 @@ impl Path {
                 .iter()
                 .map(|tap| {
                     let (before, row) = chunk.row(tap.y);
-                    // Rows follow one another, each with the pixels of every plane.
+                    // Rows are contiguous, each with the pixels of every plane.
                     let at = before * planes + (tap.x - row.first) as usize;
                     (at, row.count as usize, tap.weight)
                 })
@@ -203,7 +207,7 @@ impl Path {
                         good += weight;
                     }
                 }
-                // 0 / 0 without any defined pixel.
+                // 0 / 0 if no pixel is defined.
                 results[plane * width + (sample - begin)] = sum / good;
             }
         }

@@ -1,4 +1,4 @@
-//! Axes in another order, pixels as they are stored.
+//! Images with permuted axes and unchanged pixels.
 
 mod permute;
 
@@ -15,9 +15,9 @@ use crate::survival::Change;
 use permute::{BoxPieces, permute};
 
 impl Image {
-    /// The image with its axes in another order, computed when it is read or written: the new axis n is the axis
-    /// `order[n]`, 0 for NAXIS1. Pixels keep their bits, BSCALE, BZERO and BLANK; every keyword of an axis gets its new
-    /// number.
+    /// Returns the image with permuted axes, computed when it is read or written: the new axis n is axis
+    /// `order[n]`; 0 is NAXIS1. Pixels keep their bits, BSCALE, BZERO and BLANK; keywords of axes are
+    /// renumbered.
     ///
     /// ```
     /// use tachyfits::{Array, Header, OutputPixels, ReadAs, RunOptions};
@@ -33,8 +33,8 @@ impl Image {
     /// ```
     ///
     /// # Errors
-    /// [`Reason::AxisOrder`] unless every axis is named once; what the header says about the coordinates when their axes
-    /// cannot be moved; as [`Image::stats`] for pixels that are not there.
+    /// [`Reason::AxisOrder`] unless `order` names every axis once; errors of the header if coordinates cannot
+    /// follow their axes; as [`Image::stats`] for missing pixels.
     pub fn reorder(&self, order: &[usize]) -> Result<FitsFile, Error> {
         let axes = self.axes().len();
         let named_once = (0..axes).all(|axis| order.contains(&axis));
@@ -52,7 +52,7 @@ impl Image {
     }
 }
 
-/// The node of another order.
+/// Node that permutes axes.
 #[derive(Debug)]
 struct Reorder {
     input: Arc<dyn Node>,
@@ -66,14 +66,14 @@ impl Reorder {
         Reorder { input, axes, order: order.to_vec() }
     }
 
-    /// The box of the input that has the pixels of a box.
+    /// Returns the box of the input that contains the pixels of a box.
     fn needed(&self, window: &Window) -> Window {
-        let mut needed = window.clone();
+        let mut input_box = window.clone();
         for (new, &old) in self.order.iter().enumerate() {
-            needed.first[old] = window.first[new];
-            needed.count[old] = window.count[new];
+            input_box.first[old] = window.first[new];
+            input_box.count[old] = window.count[new];
         }
-        needed
+        input_box
     }
 }
 
@@ -99,19 +99,19 @@ impl Node for Reorder {
     }
 
     fn fill(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) -> Result<(), IoError> {
-        let needed = self.needed(window);
+        let input_box = self.needed(window);
         let size = self.encoding().pixel_bytes();
-        if let Some(stored) = self.input.stored(&needed, feed) {
+        if let Some(pieces_of_box) = self.input.stored(&input_box, feed) {
             let fetched = feed.fetched;
-            let piece = |index: usize| fetched.piece(stored.start + index);
-            let length = out.len() / size / stored.len().max(1);
-            permute(&BoxPieces { piece, length }, &needed.count, &self.order, size, out);
+            let piece = |index: usize| fetched.piece(pieces_of_box.start + index);
+            let length = out.len() / size / pieces_of_box.len().max(1);
+            permute(&BoxPieces { piece, length }, &input_box.count, &self.order, size, out);
             return Ok(());
         }
         let mut pixels = feed.scratch.bytes(out.len())?;
-        self.input.fill(&needed, feed, &mut pixels)?;
+        self.input.fill(&input_box, feed, &mut pixels)?;
         let pieces = BoxPieces { piece: |_| &pixels[..], length: out.len() / size };
-        permute(&pieces, &needed.count, &self.order, size, out);
+        permute(&pieces, &input_box.count, &self.order, size, out);
         feed.scratch.give_back_bytes(pixels);
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! Cards that differ. Their order does not matter; repeated cards of one keyword are paired in
-//! order. Cards of a column are paired with those of the same column, whatever its number.
+//! Differences of cards, whatever their order. Repeated cards of one keyword are paired in order. Cards of a
+//! column are paired with the cards of the paired column, whatever its number.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,22 +8,22 @@ use tachyfits_format::{Card, Header, Value, column_keyword};
 use super::tables::ColumnPairs;
 use super::values::{DiffOptions, Scalar};
 
-/// How a card differs.
+/// Kind of difference of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CardChange {
-    /// The second header has it alone.
+    /// Only the second header has the card.
     Added,
-    /// The first header has it alone.
+    /// Only the first header has the card.
     Removed,
-    /// The value is another.
+    /// The values differ.
     Value,
-    /// The value is the same and the comment another.
+    /// The values are equal, but the comments differ.
     Comment,
 }
 
 impl CardChange {
-    /// The change in a word.
+    /// Returns the change as a word.
     pub fn as_str(self) -> &'static str {
         match self {
             CardChange::Added => "added",
@@ -38,51 +38,52 @@ impl CardChange {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CardDifference {
-    /// The keyword; of a column's card that which it has, or would have, in the first table.
+    /// Keyword. The keyword of a column's card uses the column's number in the first table.
     pub keyword: String,
-    /// How it differs.
+    /// Kind of difference.
     pub change: CardChange,
-    /// Content of each header in FITS notation: the value; for commentary cards the text; for
-    /// comments the comment.
+    /// Content of each header in FITS notation: the value, the text of commentary cards, or the comment if
+    /// only comments differ.
     pub values: [Option<String>; 2],
 }
 
-/// Compares the cards of two headers; `columns` are those of two tables.
+/// Compares the cards of two headers; `columns` pairs the columns of two tables.
 pub(super) fn compare(
     headers: [&Header; 2],
     columns: Option<&ColumnPairs>,
     options: &DiffOptions,
 ) -> Vec<CardDifference> {
     let sides = [0, 1].map(|side| common(headers[side], side, columns, options));
-    let [own, other] = [0, 1].map(|side| by_keyword(&sides[side]));
-    let mut found = Vec::new();
-    let mut seen = HashSet::new();
+    let [left, right] = [0, 1].map(|side| by_keyword(&sides[side]));
+    let mut differences = Vec::new();
+    let mut keywords = HashSet::new();
     for (keyword, _) in sides.iter().flatten() {
-        if !seen.insert(keyword) {
+        if !keywords.insert(keyword) {
             continue;
         }
         let none = Vec::new();
-        let pair = [&own, &other].map(|cards| cards.get(keyword.as_str()).unwrap_or(&none));
+        let pair = [&left, &right].map(|cards| cards.get(keyword.as_str()).unwrap_or(&none));
         let texts = |cards: &[&Card]| cards.iter().all(|card| card.is_commentary());
         if texts(pair[0]) && texts(pair[1]) {
-            compare_texts(keyword, pair, &mut found);
+            compare_texts(keyword, pair, &mut differences);
         } else {
-            compare_values(keyword, pair, options, &mut found);
+            compare_values(keyword, pair, options, &mut differences);
         }
     }
-    found
+    differences
 }
 
-/// The cards that are compared, each with its keyword; that of a column has the number of the column in the first table, by
-/// which it may be ignored too: a number of each table's own would leave out cards of two columns.
+/// Returns the cards to compare, each with its keyword. A column's keyword uses the column's number in the
+/// first table, also for ignored keywords: with each table's own numbers, a keyword would ignore cards of two
+/// columns.
 fn common<'a>(
     header: &'a Header,
     side: usize,
     columns: Option<&ColumnPairs>,
     options: &DiffOptions,
 ) -> Vec<(String, &'a Card)> {
-    let wanted = |(keyword, _): &(String, &Card)| !options.ignores(keyword);
-    let named = |card: &'a Card| {
+    let is_compared = |(keyword, _): &(String, &Card)| !options.ignores(keyword);
+    let with_keyword = |card: &'a Card| {
         let keyword = card.keyword();
         let Some(columns) = columns else { return Some((keyword.to_owned(), card)) };
         if columns.differ() && keyword.to_ascii_uppercase().starts_with("TBCOL") {
@@ -90,17 +91,17 @@ fn common<'a>(
         }
         match column_keyword(keyword, |number| columns.first_number(side, number)) {
             None => Some((keyword.to_owned(), card)),
-            // Of a column that one table has alone.
+            // The column exists in only one table.
             Some(common) => Some((common?, card)),
         }
     };
     let cards = header.cards().iter().filter(|card| !card.is_blank());
-    cards.filter_map(named).filter(wanted).collect()
+    cards.filter_map(with_keyword).filter(is_compared).collect()
 }
 
-fn by_keyword<'a>(named: &'a [(String, &'a Card)]) -> HashMap<&'a str, Vec<&'a Card>> {
+fn by_keyword<'a>(pairs: &'a [(String, &'a Card)]) -> HashMap<&'a str, Vec<&'a Card>> {
     let mut cards: HashMap<&str, Vec<&Card>> = HashMap::new();
-    for (keyword, card) in named {
+    for (keyword, card) in pairs {
         cards.entry(keyword).or_default().push(card);
     }
     cards
@@ -119,8 +120,9 @@ impl DiffOptions {
     }
 }
 
-/// Texts of COMMENT, HISTORY and the like: those that one has more often.
-fn compare_texts(keyword: &str, [a, b]: [&Vec<&Card>; 2], found: &mut Vec<CardDifference>) {
+/// Compares the texts of COMMENT, HISTORY and similar cards: reports texts that occur more often in one
+/// header.
+fn compare_texts(keyword: &str, [a, b]: [&Vec<&Card>; 2], differences: &mut Vec<CardDifference>) {
     let mut counts: HashMap<&str, i64> = HashMap::new();
     a.iter().for_each(|card| *counts.entry(card.comment()).or_default() += 1);
     b.iter().for_each(|card| *counts.entry(card.comment()).or_default() -= 1);
@@ -130,7 +132,7 @@ fn compare_texts(keyword: &str, [a, b]: [&Vec<&Card>; 2], found: &mut Vec<CardDi
             CardChange::Removed => [text, None],
             _ => [None, text],
         };
-        found.push(CardDifference { keyword: keyword.to_owned(), change, values });
+        differences.push(CardDifference { keyword: keyword.to_owned(), change, values });
     };
     for card in a.iter().rev() {
         let count = counts.get_mut(card.comment()).filter(|count| **count > 0);
@@ -152,7 +154,7 @@ fn compare_values(
     keyword: &str,
     [a, b]: [&Vec<&Card>; 2],
     options: &DiffOptions,
-    found: &mut Vec<CardDifference>,
+    differences: &mut Vec<CardDifference>,
 ) {
     let text = |card: &Card| match card.value() {
         Some(value) => value.to_string(),
@@ -160,41 +162,41 @@ fn compare_values(
     };
     for at in 0..a.len().max(b.len()) {
         let (change, values) = match (a.get(at), b.get(at)) {
-            (Some(own), None) => (CardChange::Removed, [Some(text(own)), None]),
-            (None, Some(other)) => (CardChange::Added, [None, Some(text(other))]),
-            (Some(own), Some(other)) if !options.same_values(own.value(), other.value()) => {
-                (CardChange::Value, [Some(text(own)), Some(text(other))])
+            (Some(left), None) => (CardChange::Removed, [Some(text(left)), None]),
+            (None, Some(right)) => (CardChange::Added, [None, Some(text(right))]),
+            (Some(left), Some(right)) if !options.same_values(left.value(), right.value()) => {
+                (CardChange::Value, [Some(text(left)), Some(text(right))])
             }
-            (Some(own), Some(other))
-                if !options.ignore_comments && own.comment() != other.comment() =>
+            (Some(left), Some(right))
+                if !options.ignore_comments && left.comment() != right.comment() =>
             {
-                let comments = [own, other].map(|card| Some(card.comment().to_owned()));
+                let comments = [left, right].map(|card| Some(card.comment().to_owned()));
                 (CardChange::Comment, comments)
             }
             _ => continue,
         };
-        found.push(CardDifference { keyword: keyword.to_owned(), change, values });
+        differences.push(CardDifference { keyword: keyword.to_owned(), change, values });
     }
 }
 
 impl DiffOptions {
-    /// Numbers are compared by what they are and not by how they are written; integers exactly, whatever their length.
+    /// Compares numbers by value, not by notation; integers exactly, whatever their length.
     fn same_values(&self, a: Option<&Value>, b: Option<&Value>) -> bool {
         let (Some(a), Some(b)) = (a, b) else { return a == b };
         match (number(a), number(b)) {
-            // Integers that no float tells apart.
+            // Integers that convert to the same float.
             (Some(Scalar::Real { .. }), Some(Scalar::Real { .. }))
                 if matches!((a, b), (Value::Integer(_), Value::Integer(_))) =>
             {
                 a == b
             }
-            (Some(one), Some(other)) => self.same(&one, &other),
+            (Some(left), Some(right)) => self.same(&left, &right),
             _ => a == b,
         }
     }
 }
 
-/// The number that a value is; a float of an integer of more than 128 bits.
+/// Returns the number in a value; integers of more than 128 bits become floats.
 fn number(value: &Value) -> Option<Scalar> {
     let exact = match value {
         Value::Integer(integer) => integer.as_i128().map(Scalar::Integer),

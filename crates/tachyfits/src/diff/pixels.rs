@@ -1,4 +1,4 @@
-//! Pixels that differ: both images in one pass, skipping blocks of equal bytes.
+//! Differences of pixels: both images are read in one pass, skipping blocks of equal bytes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use super::values::{DiffOptions, Differences, Scalar, ValuesDifference};
 use crate::error::Error;
 use crate::image::Image;
 
-/// Pixels of a task.
+/// Number of pixels of a task.
 const TASK_PIXELS: u64 = 1 << 16;
 
-/// Compares the pixels of two images of one shape.
+/// Compares the pixels of two images with the same shape.
 pub(super) fn compare(
     a: &Image,
     b: &Image,
@@ -80,7 +80,7 @@ impl Comparison<'_> {
         let tasks = PixelPairs { offsets, sizes, pixels: self.pixels };
         let total = self.pixels * (sizes[0] + sizes[1]);
         let progress = Progress { options: *run, total };
-        let mut found = Differences::default();
+        let mut differences = Differences::default();
         tachyfits_io::run(
             &joined,
             &tasks,
@@ -91,26 +91,26 @@ impl Comparison<'_> {
                 self.piece(task * TASK_PIXELS, pieces)
             },
             |_task, later| {
-                found.merge(self.options, later);
+                differences.merge(self.options, later);
                 Ok(())
             },
         )?;
-        Ok(found.finish(None))
+        Ok(differences.finish(None))
     }
 
     /// Compares the pixels of a task.
     fn piece(&self, first: u64, pieces: [&[u8]; 2]) -> Result<Differences, Error> {
         let count = pieces[0].len() / self.sides[0].encoding.pixel_bytes();
-        let mut found = Differences::of(count as u64);
+        let mut differences = Differences::of(count as u64);
         if self.sides[0].encoding == self.sides[1].encoding && pieces[0] == pieces[1] {
-            return Ok(found);
+            return Ok(differences);
         }
         let is_wide = |side: &Side| {
             matches!(side.encoding.pixel, PixelType::I64 | PixelType::U64)
                 && side.encoding.scaling.is_none()
         };
         let values = |side: usize| match is_wide(&self.sides[side]) {
-            // Float64 would not tell them apart.
+            // Float64 could not distinguish the values.
             true => self.exact(side, pieces[side], count),
             false => self.reals(side, pieces[side], count),
         };
@@ -118,22 +118,22 @@ impl Comparison<'_> {
         for (index, (a, b)) in values[0].iter().zip(&values[1]).enumerate() {
             if !self.options.same(a, b) {
                 let at = || self.position(first + index as u64);
-                found.add(self.options, &at, a, b);
+                differences.add(self.options, &at, a, b);
             }
         }
-        Ok(found)
+        Ok(differences)
     }
 
     fn exact(&self, side: usize, bytes: &[u8], count: usize) -> Result<Vec<Scalar>, Error> {
         let encoding = &self.sides[side].encoding;
         let mut native = memory::filled(bytes.len(), 0, COMPARED)?;
         decode_native(bytes, encoding.pixel, self.tier, &mut native);
-        let stored = match encoding.pixel {
-            // BLANK is the stored value: the sign bit of an unsigned one is flipped.
+        let blank_value = match encoding.pixel {
+            // BLANK is the stored value, in which the sign bit of an unsigned value is flipped.
             PixelType::U64 => encoding.blank.map(|blank| i128::from(blank) + (1 << 63)),
             _ => encoding.blank.map(i128::from),
         };
-        let number = |bytes: &[u8]| match (Scalar::number(encoding.pixel, bytes), stored) {
+        let number = |bytes: &[u8]| match (Scalar::number(encoding.pixel, bytes), blank_value) {
             (Scalar::Integer(value), Some(blank)) if value == blank => Scalar::Null,
             (value, _) => value,
         };
@@ -149,14 +149,14 @@ impl Comparison<'_> {
         let integer = plain && !encoding.pixel.is_float();
         let scalar = |value: f64| match value {
             value if value.is_nan() && integer => Scalar::Null,
-            // Float64 holds every integer of up to 32 bits.
+            // Float64 represents every integer of up to 32 bits exactly.
             value if integer => Scalar::Integer(value as i128),
             value => Scalar::Real { value, single },
         };
         Ok(memory::collected(values.into_iter().map(scalar), COMPARED)?)
     }
 
-    /// The indices of a pixel in FITS order.
+    /// Returns the indices of a pixel in FITS order.
     fn position(&self, linear: u64) -> Vec<u64> {
         let mut rest = linear;
         let index = |&axis: &u64| {
@@ -168,7 +168,7 @@ impl Comparison<'_> {
     }
 }
 
-/// The same pixels of both.
+/// Reads of the same pixels from both images.
 struct PixelPairs {
     offsets: [u64; 2],
     sizes: [u64; 2],

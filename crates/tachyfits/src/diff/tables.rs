@@ -1,4 +1,4 @@
-//! Cells that differ: columns paired by name, both tables read in batches of rows.
+//! Differences of cells: columns are paired by name, and both tables are read in batches of rows.
 
 use tachyfits_format::{Field, TableLayout, TextEncoding};
 use tachyfits_io::operation::RunOptions;
@@ -8,9 +8,9 @@ use crate::error::Error;
 use crate::image::filled;
 use crate::table::{Arrays, CellKind, Cells, ColumnOutput, Rows, Table, TextAs};
 
-/// Bytes of the cells of a batch of rows, of each table.
+/// Bytes of the cells of a batch of rows, per table.
 const BATCH_BYTES: u64 = 8 << 20;
-/// Rows of a batch of variable-length arrays, whose size is not known before.
+/// Rows of a batch of variable-length arrays, whose sizes are not known in advance.
 const ARRAY_ROWS: u64 = 4096;
 
 /// Compares two tables.
@@ -21,15 +21,15 @@ pub(super) fn compare(
     run: &RunOptions<'_>,
 ) -> Result<Vec<DataDifference>, Error> {
     let rows = [a.layout().rows, b.layout().rows];
-    let mut found = Vec::new();
+    let mut results = Vec::new();
     if rows[0] != rows[1] {
-        found.push(DataDifference::Rows(rows));
+        results.push(DataDifference::Rows(rows));
     }
     if columns.only.iter().any(|names| !names.is_empty()) {
-        found.push(DataDifference::Columns(columns.only.clone()));
+        results.push(DataDifference::Columns(columns.only.clone()));
     }
     if columns.are_in_another_order() {
-        found.push(DataDifference::Order([a, b].map(|table| {
+        results.push(DataDifference::Order([a, b].map(|table| {
             table.layout().columns.iter().map(|column| column.key.clone()).collect()
         })));
     }
@@ -59,17 +59,17 @@ pub(super) fn compare(
         by_column.extend(values.map(|values| (pair.columns[0], DataDifference::Values(values))));
     }
     by_column.sort_by_key(|(column, _)| *column);
-    found.extend(by_column.into_iter().map(|(_, difference)| difference));
-    Ok(found)
+    results.extend(by_column.into_iter().map(|(_, difference)| difference));
+    Ok(results)
 }
 
-/// Paired columns of two tables: by name, those without one by number.
+/// Paired columns of two tables: by name, and columns without a name by number.
 pub(super) struct ColumnPairs {
-    /// Their indices, in the order of the first table.
+    /// Indices of both columns, in the order of the first table.
     pairs: Vec<[usize; 2]>,
-    /// The keys of those that one table has alone.
+    /// Names of columns that only one table has.
     only: [Vec<String>; 2],
-    /// Of each table, for every column the index in the first table of the one that goes with it.
+    /// Per table and column: the index of the paired column in the first table.
     first: [Vec<Option<usize>>; 2],
 }
 
@@ -77,24 +77,24 @@ impl ColumnPairs {
     pub(super) fn of(a: &TableLayout, b: &TableLayout) -> ColumnPairs {
         let mut first = [vec![None; a.columns.len()], vec![None; b.columns.len()]];
         let mut pairs = Vec::new();
-        // Columns of one spelling first, then those that differ in case.
+        // Exact matches first, then columns whose names differ in case.
         for spelled in [true, false] {
-            let same = |one: &str, other: &str| match spelled {
-                true => one == other,
-                false => one.eq_ignore_ascii_case(other),
+            let same = |name: &str, other: &str| match spelled {
+                true => name == other,
+                false => name.eq_ignore_ascii_case(other),
             };
-            for (own, column) in a.columns.iter().enumerate() {
-                let found = b.columns.iter().enumerate().position(|(second, other)| {
-                    first[0][own].is_none()
+            for (index, column) in a.columns.iter().enumerate() {
+                let partner = b.columns.iter().enumerate().position(|(second, other)| {
+                    first[0][index].is_none()
                         && first[1][second].is_none()
                         && match column.is_named {
                             true => other.is_named && same(&other.name, &column.name),
-                            false => second == own && !other.is_named,
+                            false => second == index && !other.is_named,
                         }
                 });
-                if let Some(second) = found {
-                    (first[0][own], first[1][second]) = (Some(own), Some(own));
-                    pairs.push([own, second]);
+                if let Some(second) = partner {
+                    (first[0][index], first[1][second]) = (Some(index), Some(index));
+                    pairs.push([index, second]);
                 }
             }
         }
@@ -107,18 +107,19 @@ impl ColumnPairs {
         ColumnPairs { pairs, only, first }
     }
 
-    /// Whether the columns of both are in another order.
+    /// Whether paired columns are in different orders.
     fn are_in_another_order(&self) -> bool {
         !self.pairs.is_sorted_by_key(|pair| pair[1])
     }
 
-    /// The columns are not the same ones in the same order.
+    /// Whether the tables have different columns, or the same columns in different orders.
     pub(super) fn differ(&self) -> bool {
         self.are_in_another_order() || self.only.iter().any(|names| !names.is_empty())
     }
 
-    /// The number, from 1, that a column of one of the tables has in the first; none of a column that it has alone. Numbers
-    /// beyond the columns stay beyond those of the first, so that no column gets their cards.
+    /// Returns the number, from 1, in the first table of a column of either table; `None` for a column that
+    /// only one table has. Numbers beyond the last column map to numbers beyond the first table's last
+    /// column, so that no column gets their cards.
     pub(super) fn first_number(&self, side: usize, number: usize) -> Option<usize> {
         let columns = &self.first[side];
         match columns.get(number - 1) {
@@ -128,7 +129,7 @@ impl ColumnPairs {
     }
 }
 
-/// Cells of one shape, and of types between which there is a difference.
+/// Whether cells have the same shape, and types that can be compared.
 fn comparable([a, b]: &[Cells; 2]) -> bool {
     use CellKind::{Bool, Complex32, Complex64, Number, Text};
     let kinds = matches!(
@@ -157,13 +158,13 @@ fn words(cells: &Cells, variable: bool) -> String {
     }
 }
 
-/// Two columns whose cells have one size.
+/// Two columns whose cells have the same size.
 struct FixedPair {
     columns: [usize; 2],
     cells: [Cells; 2],
 }
 
-/// Compares columns, all of them in one pass over the rows.
+/// Compares columns, all in one pass over the rows.
 fn fixed_cells(
     tables: [&Table; 2],
     pairs: &[FixedPair],
@@ -172,7 +173,7 @@ fn fixed_cells(
     run: &RunOptions<'_>,
 ) -> Result<Vec<Differences>, Error> {
     // At most 999 columns.
-    let mut found = vec![Differences::default(); pairs.len()];
+    let mut differences = vec![Differences::default(); pairs.len()];
     let row_bytes = |side: usize| -> u64 {
         let sizes = pairs
             .iter()
@@ -188,17 +189,17 @@ fn fixed_cells(
         for (at, pair) in pairs.iter().enumerate() {
             let sides = [0, 1].map(|side| batches[side].elements(at, &pair.cells[side]));
             let elements = pair.cells[0].elements();
-            compare_elements(&sides, options, &mut found[at], &|index| {
+            compare_elements(&sides, options, &mut differences[at], &|index| {
                 let (row, element) = (index / elements.max(1), index % elements.max(1));
                 vec![first + row, element]
             });
         }
         first = end;
     }
-    Ok(found)
+    Ok(differences)
 }
 
-/// The cells of some rows: of each column values and nulls.
+/// Cells of a batch of rows: values and nulls of each column.
 struct Batch(Vec<(Vec<u8>, Vec<u8>)>);
 
 impl Batch {
@@ -232,7 +233,7 @@ impl Batch {
                 odd: 0,
             })
             .collect();
-        // Batches are small, and what is to be watched is the whole.
+        // Batches are small; progress is reported for the whole comparison.
         let run = run.progress(run.progress);
         table.read(&mut outputs, &Rows::Range(rows), &run)?;
         drop(outputs);
@@ -245,11 +246,11 @@ impl Batch {
     }
 }
 
-/// Elements one after another.
+/// Contiguous elements.
 struct Elements<'a> {
     kind: CellKind,
     values: &'a [u8],
-    /// Empty where none can be null.
+    /// Empty if no element can be null.
     nulls: &'a [u8],
 }
 
@@ -291,28 +292,28 @@ impl Elements<'_> {
     }
 }
 
-/// Compares as many elements as both have.
+/// Compares the elements that both sides have.
 fn compare_elements(
     sides: &[Elements<'_>; 2],
     options: &DiffOptions,
-    found: &mut Differences,
+    differences: &mut Differences,
     at: &dyn Fn(u64) -> Vec<u64>,
 ) {
     let [a, b] = sides;
     let count = a.len().min(b.len());
-    found.compared += count;
+    differences.compared += count;
     if a.kind == b.kind && a.nulls.is_empty() && b.nulls.is_empty() && a.values == b.values {
         return;
     }
     for index in 0..count {
-        let (own, other) = (a.get(index), b.get(index));
-        if !options.same(&own, &other) {
-            found.add(options, &|| at(index), &own, &other);
+        let (left, right) = (a.get(index), b.get(index));
+        if !options.same(&left, &right) {
+            differences.add(options, &|| at(index), &left, &right);
         }
     }
 }
 
-/// Compares two variable-length columns; arrays of other lengths are one difference of the row.
+/// Compares two variable-length columns; arrays of different lengths count as one difference of the row.
 fn arrays(
     tables: [&Table; 2],
     columns: [usize; 2],
@@ -320,7 +321,7 @@ fn arrays(
     options: &DiffOptions,
     run: &RunOptions<'_>,
 ) -> Result<Differences, Error> {
-    let mut found = Differences::default();
+    let mut differences = Differences::default();
     let mut first = 0;
     while first < rows {
         let end = rows.min(first + ARRAY_ROWS);
@@ -330,11 +331,11 @@ fn arrays(
         };
         let batches = [read(0)?, read(1)?];
         for row in 0..(end - first) {
-            compare_row(&batches, row, first + row, options, &mut found);
+            compare_row(&batches, row, first + row, options, &mut differences);
         }
         first = end;
     }
-    Ok(found)
+    Ok(differences)
 }
 
 fn compare_row(
@@ -342,17 +343,17 @@ fn compare_row(
     at: u64,
     row: u64,
     options: &DiffOptions,
-    found: &mut Differences,
+    differences: &mut Differences,
 ) {
     let sides = [0, 1].map(|side| array_of(&batches[side], at as usize));
     let counts = [sides[0].len(), sides[1].len()];
     if counts[0] != counts[1] {
         let lengths = counts.map(|count| Scalar::Text(format!("{count} elements")));
-        found.compared += 1;
-        found.add(options, &|| vec![row], &lengths[0], &lengths[1]);
+        differences.compared += 1;
+        differences.add(options, &|| vec![row], &lengths[0], &lengths[1]);
         return;
     }
-    compare_elements(&sides, options, found, &|element| vec![row, element]);
+    compare_elements(&sides, options, differences, &|element| vec![row, element]);
 }
 
 fn array_of(arrays: &Arrays, row: usize) -> Elements<'_> {

@@ -1,20 +1,21 @@
-//! When two numbers are the same, and the differences of many: how many, the largest and where, the first few.
+//! Equality of numbers within tolerances, and a summary of differences: their number, the largest one and the
+//! first few.
 
 use tachyfits_kernels::PixelType;
 
 tachyfits_io::options! {
-    /// How two files are compared.
+    /// Options of a comparison.
     #[derive(Clone, Debug, PartialEq)]
     pub struct DiffOptions {
-        /// Numbers are the same if they differ by no more than this.
+        /// Absolute tolerance of numbers.
         pub absolute: f64,
-        /// Numbers are the same if they differ by no more than this times the larger magnitude of the two.
+        /// Relative tolerance: the maximum difference as a fraction of the larger magnitude.
         pub relative: f64,
-        /// Keywords that are not compared; one that ends in `*` stands for all that begin so.
+        /// Keywords that are not compared; a trailing `*` matches any ending.
         pub ignore: Vec<String>,
-        /// Comments of cards are not compared.
+        /// Ignore comments of cards.
         pub ignore_comments: bool,
-        /// How many different values of each array or column are listed.
+        /// Maximum number of different values listed per array or column.
         pub places: usize,
     }
 }
@@ -26,32 +27,32 @@ impl Default for DiffOptions {
     }
 }
 
-/// A value that differs.
+/// A difference of two values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DifferentValue {
-    /// Where: of pixels their indices in FITS order, x first, from 0; of cells the row from 0 and the number of the
-    /// element in the cell, from 0.
+    /// Position. For pixels: indices in FITS order, x first, from 0. For cells: the row and the element in
+    /// the cell, from 0.
     pub at: Vec<u64>,
-    /// The values as text.
+    /// Both values as text.
     pub values: [String; 2],
 }
 
-/// How the pixels of two images, or the cells of two columns, differ.
+/// Differences between the pixels of two images, or the cells of two columns.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ValuesDifference {
-    /// The column; none for pixels.
+    /// Name of the column; `None` for pixels.
     pub column: Option<String>,
-    /// Values compared.
+    /// Number of compared values.
     pub compared: u64,
-    /// Values that differ by more than the tolerances.
+    /// Number of values that differ by more than the tolerances.
     pub different: u64,
-    /// The largest difference of two numbers that differ by more than the tolerances; NaN where no two numbers do.
+    /// The largest difference among numbers that differ by more than the tolerances; NaN if there are none.
     pub largest: f64,
-    /// Where it is, as [`DifferentValue::at`]; empty where there is none.
+    /// Position of the largest difference, as in [`DifferentValue::at`]; empty if there is none.
     pub largest_at: Vec<u64>,
-    /// Values that are undefined in one alone, which have no difference.
+    /// Number of values that are undefined on only one side, and so have no difference.
     pub undefined: u64,
     /// The first values that differ.
     pub places: Vec<DifferentValue>,
@@ -60,32 +61,32 @@ pub struct ValuesDifference {
 /// A difference of the data of two HDUs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DataDifference {
-    /// One is an image or a table and the other is not: values are not compared.
+    /// Only one of the two is an image or a table: values are not compared.
     Kind([String; 2]),
-    /// The axes differ, in FITS order; for data of unknown meaning, their numbers of bytes.
+    /// The axes differ, in FITS order. For data of unknown meaning: the numbers of bytes.
     Shape([Vec<u64>; 2]),
-    /// The numbers of rows of tables differ. Rows that both have are compared.
+    /// The numbers of rows of two tables. Rows that both have are compared.
     Rows([u64; 2]),
-    /// Columns that one table has alone.
+    /// Columns that only one table has.
     Columns([Vec<String>; 2]),
-    /// The columns of both, if paired columns are in another order.
+    /// Column names of both tables, if paired columns are in different orders.
     Order([Vec<String>; 2]),
-    /// The cells of a column are of types, or of shapes, that cannot be compared.
+    /// The types or shapes of a column's cells cannot be compared.
     Cells {
-        /// The column.
+        /// Name of the column.
         column: String,
-        /// Type of their cells.
+        /// Types of both columns' cells.
         cells: [String; 2],
     },
-    /// Pixels, or the cells of a column.
+    /// Values of pixels, or of the cells of a column.
     Values(ValuesDifference),
 }
 
-/// A value of a cell or a pixel.
+/// Value of a cell or a pixel.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Scalar {
     Integer(i128),
-    /// Shown as a 32-bit float if it is one.
+    /// A float, with the precision in which it is shown.
     Real {
         value: f64,
         single: bool,
@@ -96,11 +97,11 @@ pub(super) enum Scalar {
     Null,
 }
 
-/// 2^127, from which on no integer is.
+/// 2^127, above every integer.
 const LARGEST: f64 = 170141183460469231731687303715884105728.0;
 
 impl Scalar {
-    /// The number of native bytes of a type.
+    /// Returns the number in native bytes of a type.
     pub(super) fn number(pixel: PixelType, bytes: &[u8]) -> Scalar {
         macro_rules! integer {
             ($type:ty) => {
@@ -142,7 +143,7 @@ impl Scalar {
         }
     }
 
-    /// The number, if it is whole and as large as integers are.
+    /// Returns the value if it is a whole number in the range of integers.
     fn whole(&self) -> Option<i128> {
         match self {
             Scalar::Integer(value) => Some(*value),
@@ -153,10 +154,9 @@ impl Scalar {
         }
     }
 
-    /// The size of the difference, 0 only for equal numbers; `None` if it is not defined.
+    /// Returns the absolute difference, 0 only for equal numbers; `None` if it is undefined.
     fn distance(&self, other: &Scalar) -> Option<f64> {
-        // Integers beyond 2^53 that round to one float are distinguished from each other and from
-        // that float.
+        // Integers beyond 2^53 that round to the same float differ from each other and from that float.
         if let (Some(a), Some(b)) = (self.whole(), other.whole()) {
             return Some(a.abs_diff(b) as f64);
         }
@@ -177,7 +177,7 @@ impl Scalar {
         matches!(self, Scalar::Real { single: false, .. })
     }
 
-    /// The value as text; `single`: a float has the digits that one of 32 bits needs.
+    /// Formats the value; `single` selects the digits of a 32-bit float.
     fn text(&self, single: bool) -> String {
         match self {
             Scalar::Integer(value) => value.to_string(),
@@ -196,7 +196,8 @@ fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
 }
 
 impl DiffOptions {
-    /// Numbers are the same within the tolerances; NaN is NaN, and infinities of one sign are the same.
+    /// Whether numbers are equal within the tolerances; NaN equals NaN, and infinities of the same sign are
+    /// equal.
     pub(super) fn same_numbers(&self, a: f64, b: f64) -> bool {
         if a == b || (a.is_nan() && b.is_nan()) {
             return true;
@@ -227,7 +228,7 @@ impl DiffOptions {
     }
 }
 
-/// The differences found so far, in the order of the values.
+/// Differences found so far, in the order of the values.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Differences {
     pub(super) compared: u64,
@@ -238,12 +239,12 @@ pub(super) struct Differences {
 }
 
 impl Differences {
-    /// No differences among `compared` values.
+    /// Returns `compared` values without differences.
     pub(super) fn of(compared: u64) -> Differences {
         Differences { compared, ..Differences::default() }
     }
 
-    /// Two values that differ.
+    /// Adds two values that differ.
     pub(super) fn add(
         &mut self,
         options: &DiffOptions,
@@ -260,13 +261,13 @@ impl Differences {
             self.largest = Some((distance, at()));
         }
         if self.places.len() < options.places {
-            // Of two floats that differ both have the digits of the wider one.
+            // If one of the floats is a double, both are shown as doubles.
             let single = !a.is_double() && !b.is_double();
             self.places.push(DifferentValue { at: at(), values: [a.text(single), b.text(single)] });
         }
     }
 
-    /// Adds those of later values.
+    /// Adds the differences of later values.
     pub(super) fn merge(&mut self, options: &DiffOptions, later: Differences) {
         self.compared += later.compared;
         self.different += later.different;
@@ -280,7 +281,7 @@ impl Differences {
         self.places.extend(later.places.into_iter().take(room));
     }
 
-    /// The differences; `None` if there are none.
+    /// Returns the differences; `None` if there are none.
     pub(super) fn finish(self, column: Option<String>) -> Option<ValuesDifference> {
         let (largest, largest_at) = self.largest.unwrap_or((f64::NAN, Vec::new()));
         (self.different > 0).then_some(ValuesDifference {

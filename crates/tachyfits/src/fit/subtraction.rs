@@ -1,7 +1,7 @@
-//! Images without the baselines of their spectra.
+//! Images with the baselines of their spectra subtracted.
 //!
-//! A baseline is fitted when a pixel of its spectrum is first requested, together with its neighbours, and its few
-//! coefficients are kept: an image that is read plane by plane fits each spectrum once.
+//! Baselines are fitted when a pixel of their spectrum is first requested, together with neighbouring
+//! spectra. The few coefficients are cached: reading an image plane by plane fits each spectrum once.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -18,15 +18,16 @@ use crate::image::{Image, tier};
 use crate::number::float_encoding;
 use crate::survival::Change;
 
-/// A difference may be this much larger than the pixels.
+/// Maximum ratio of a difference to the pixels.
 const GAIN: f64 = 2.0;
-/// Bytes of a box of spectra, which are float64, beside those of a usual box.
+/// Ratio of the bytes of a box of spectra, in float64, to the bytes of a usual box.
 const EXPANSION: u64 = 2;
 
 impl Image {
-    /// The image minus the baseline of each spectrum along `axis` (0 is NAXIS1), computed when it is read or written:
-    /// float32 for pixels of up to 16 bits and float32, float64 for the others. A spectrum without a baseline, because
-    /// it has too few defined channels or an infinite one, becomes NaN.
+    /// Returns the image minus the baseline of each spectrum along `axis` (0 is NAXIS1); pixels are computed
+    /// when they are read or written. Results are float32 for pixels of up to 16 bits and float32, float64
+    /// for others. A spectrum without a baseline, because it has too few defined channels or an infinite one,
+    /// becomes NaN.
     ///
     /// ```
     /// use tachyfits::fit::Baseline;
@@ -70,12 +71,12 @@ impl Image {
     }
 }
 
-/// Chosen channels as ranges, for HISTORY.
+/// Formats the selected channels as ranges for HISTORY.
 fn ranges_text(channels: &[bool]) -> String {
     let mut texts = Vec::new();
     let mut first = 0;
     while first < channels.len() {
-        let count = channels[first..].iter().take_while(|chosen| **chosen).count();
+        let count = channels[first..].iter().take_while(|is_selected| **is_selected).count();
         match count {
             0 => {}
             1 => texts.push(format!("{}", first + 1)),
@@ -84,18 +85,18 @@ fn ranges_text(channels: &[bool]) -> String {
         first += count + 1;
     }
     const MOST: usize = 10;
-    let left = texts.len().saturating_sub(MOST);
+    let hidden = texts.len().saturating_sub(MOST);
     texts.truncate(MOST);
-    match left {
+    match hidden {
         0 => texts.join(", "),
-        left => format!("{} and {left} more ranges", texts.join(", ")),
+        hidden => format!("{} and {hidden} more ranges", texts.join(", ")),
     }
 }
 
-/// Coefficients of the spectra of a box, once they are known.
+/// Coefficients of the spectra of a box; `None` until they are fitted.
 type Coefficients = Arc<Mutex<Option<Arc<[f64]>>>>;
 
-/// The node of a subtraction.
+/// Node that subtracts baselines.
 #[derive(Debug)]
 struct Subtraction {
     input: Arc<dyn Node>,
@@ -104,11 +105,11 @@ struct Subtraction {
     encoding: Encoding,
     sources: Sources,
     joined: JoinedStorage,
-    /// The shape of a box whose spectra are fitted together; as long as the axis along it.
+    /// Shape of a box whose spectra are fitted together; it spans the fitted axis.
     shape: Vec<u64>,
-    /// By the number of the box.
+    /// Coefficients by number of the box.
     known: Mutex<HashMap<u64, Coefficients>>,
-    /// Fits of threads that are not in use.
+    /// Idle fits and buffers of threads.
     spare: Mutex<Vec<(BaselineFit, NodeScratch)>>,
 }
 
@@ -127,7 +128,7 @@ impl Subtraction {
         Subtraction { input, axis, fit, encoding, sources, joined, shape, known, spare }
     }
 
-    /// The box of whole spectra with these numbers along the axes.
+    /// Returns the box of whole spectra with these numbers along the axes.
     fn box_at(&self, numbers: &[u64]) -> Window {
         let mut window = Window { first: Vec::new(), count: Vec::new() };
         for ((number, shape), length) in numbers.iter().zip(&self.shape).zip(self.input.axes()) {
@@ -137,7 +138,7 @@ impl Subtraction {
         window
     }
 
-    /// The coefficients of the spectra of a box, one spectrum after the other, x fastest.
+    /// Returns the coefficients of the spectra of a box, spectrum by spectrum, x fastest.
     fn of_box(&self, numbers: &[u64], feed: &Feed<'_>) -> Result<Arc<[f64]>, IoError> {
         let (mut index, mut boxes) = (0, 1);
         for ((number, shape), length) in numbers.iter().zip(&self.shape).zip(self.input.axes()) {
@@ -165,8 +166,9 @@ impl Subtraction {
         };
         fetch(joined, ask, |fetched| {
             let scratch = &mut scratch;
-            let mut own = Feed { fetched, next: 0, scratch, tier: feed.tier, name: feed.name };
-            self.input.values_f64(window, &mut own, &mut values)
+            let mut input_feed =
+                Feed { fetched, next: 0, scratch, tier: feed.tier, name: feed.name };
+            self.input.values_f64(window, &mut input_feed, &mut values)
         })??;
         let channels = window.count[self.axis] as usize;
         let stride: usize = window.count[..self.axis].iter().product::<u64>() as usize;
@@ -187,7 +189,7 @@ impl Subtraction {
         Ok(coefficients)
     }
 
-    /// The coefficients of the spectra that a window cuts, one spectrum after the other, x fastest.
+    /// Returns the coefficients of the spectra in a window, spectrum by spectrum, x fastest.
     fn of_window(&self, window: &Window, feed: &mut Feed<'_>) -> Result<Vec<f64>, IoError> {
         let count = self.fit.coefficients();
         let spectra = window.pixels() / window.count[self.axis];
@@ -199,7 +201,7 @@ impl Subtraction {
                 last / self.shape[axis] + 1 - first[axis]
             })
             .collect();
-        // At most a number for each axis.
+        // One number for each axis.
         let mut numbers = vec![0; first.len()];
         for index in 0..boxes.iter().product() {
             let mut rest = index;
@@ -213,11 +215,11 @@ impl Subtraction {
         Ok(all)
     }
 
-    /// Copies the coefficients of spectra that are in a box and in a window.
+    /// Copies the coefficients of spectra that are in both a box and a window.
     fn copy(&self, of_box: &Window, coefficients: &[f64], window: &Window, all: &mut [f64]) {
         let count = self.fit.coefficients();
         let axes = of_box.first.len();
-        // First pixel and number of those in both, and where they begin and continue in each.
+        // First pixel and number of pixels in both, and their start and strides in each.
         let mut both = of_box.clone();
         let (mut from, mut to, mut from_step, mut to_step) = (0, 0, vec![], vec![]);
         let (mut from_size, mut to_size) = (1, 1);
@@ -307,7 +309,7 @@ impl Node for Subtraction {
         self.input.expansion()
     }
 
-    /// Boxes of whole spectra: those that are read for the fit are in the page cache when they are read again.
+    /// Boxes of whole spectra: those read for the fit are still in the page cache for the subtraction.
     fn box_shape(&self) -> Vec<u64> {
         self.shape.clone()
     }

@@ -1,23 +1,23 @@
-//! Where a path is sampled, and which pixels each sample is made from.
+//! Positions of samples along a path, and the pixels that each sample is computed from.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use tachyfits_memory::{self as memory, NoMemory};
 
-/// Samples that are computed together, because the rows that they need are close to each other.
+/// Number of samples that are computed together because they need neighbouring rows.
 pub(super) const CHUNK: usize = 256;
 
-/// The samples of a path, in order.
+/// Samples of a path, in order.
 #[derive(Debug)]
 pub(super) struct Samples {
-    /// Where each sample is, and the direction across the path there, of length 1.
+    /// Position of each sample, and the unit vector across the path there.
     places: Vec<([f64; 2], [f64; 2])>,
     width: u32,
     axes: [u64; 2],
 }
 
-/// A pixel that a sample is made from.
+/// A pixel with its weight in a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Tap {
     pub(super) x: u64,
@@ -25,7 +25,7 @@ pub(super) struct Tap {
     pub(super) weight: f64,
 }
 
-/// The pixels of one row that some samples need: the first and how many.
+/// Pixels of one row that some samples need: the first pixel and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SampleRow {
     pub(super) y: u64,
@@ -33,17 +33,17 @@ pub(super) struct SampleRow {
     pub(super) count: u64,
 }
 
-/// Samples that are computed together, and the rows that they need.
+/// Samples that are computed together, and the rows they need.
 #[derive(Debug)]
 pub(super) struct SampleChunk {
     pub(super) samples: Range<usize>,
-    /// By rising y.
+    /// Rows in ascending order of y.
     pub(super) rows: Vec<SampleRow>,
-    /// How many pixels there are in the rows before each.
+    /// Number of pixels in the rows before each row.
     before: Vec<usize>,
 }
 
-/// The length of a path in pixels.
+/// Returns the length of a path in pixels.
 pub(super) fn length(points: &[[f64; 2]]) -> f64 {
     points.windows(2).map(|pair| distance(pair[0], pair[1])).sum()
 }
@@ -53,7 +53,7 @@ fn distance(a: [f64; 2], b: [f64; 2]) -> f64 {
 }
 
 impl Samples {
-    /// Samples of a path that has a length, within an image of these two axes.
+    /// Creates the samples of a path with non-zero length, within an image with these two axes.
     ///
     /// # Errors
     /// If there is too little memory.
@@ -68,7 +68,7 @@ impl Samples {
             .map(|pair| (pair[0], pair[1], distance(pair[0], pair[1])))
             .filter(|segment| segment.2 > 0.0)
             .collect();
-        // The last sample may miss the end of the path by a rounding error.
+        // A rounding error could put the last sample just beyond the end of the path.
         let count = (length(points) / spacing + 1e-9).floor() as usize + 1;
         let (mut segment, mut begin) = (0, 0.0);
         let mut places = memory::with_room(count, "the samples of a path")?;
@@ -91,7 +91,8 @@ impl Samples {
         self.places.len()
     }
 
-    /// The pixels that a sample is made from, those beyond the image left out. Weights may add up to less than the width.
+    /// Lists the pixels of a sample that are inside the image. Their weights may add up to less than the
+    /// width.
     pub(super) fn taps(&self, sample: usize, taps: &mut Vec<Tap>) {
         taps.clear();
         let (place, across) = self.places[sample];
@@ -112,7 +113,7 @@ impl Samples {
         }
     }
 
-    /// The samples in chunks, with the rows that they need.
+    /// Returns the samples in chunks, with the rows they need.
     pub(super) fn chunks(&self) -> Vec<SampleChunk> {
         let mut taps = Vec::new();
         let chunk = |first: usize| {
@@ -144,12 +145,12 @@ impl SampleChunk {
         SampleChunk { samples, rows, before }
     }
 
-    /// How many pixels of a plane the rows have.
+    /// Returns the number of pixels of a plane in the rows.
     pub(super) fn pixels(&self) -> usize {
         self.before.last().zip(self.rows.last()).map_or(0, |(n, row)| n + row.count as usize)
     }
 
-    /// A needed row: its y, and the number of pixels before it.
+    /// Returns a needed row and the number of pixels before it.
     pub(super) fn row(&self, y: u64) -> (usize, SampleRow) {
         let number = self.rows.partition_point(|row| row.y < y);
         (self.before[number], self.rows[number])

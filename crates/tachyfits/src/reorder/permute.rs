@@ -1,8 +1,8 @@
-//! The pixels of a box with its axes in another order.
+//! Permutation of the axes of a box.
 
 use tachyfits_kernels::transpose;
 
-/// One axis of the output: its length, and how far apart its neighbours are in the input and in the output, in pixels.
+/// Loop over one axis of the output: its length, and its strides in pixels in the input and in the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PermuteLoop {
     count: usize,
@@ -10,26 +10,26 @@ struct PermuteLoop {
     to: usize,
 }
 
-/// How many rows of the input are turned at a time, by all axes of the output: they stay in the second-level cache until
-/// the last of their pixels has been taken.
+/// Rows of the input transposed at a time, for all axes of the output: they stay in the L2 cache until their
+/// last pixel is copied.
 const ROWS: usize = 256;
 
-/// The pixels of a box one after the other, in pieces of the same number of pixels.
+/// Contiguous pixels of a box, in pieces of equal length.
 pub(super) struct BoxPieces<P> {
-    /// The bytes of a piece.
+    /// Returns the bytes of a piece.
     pub(super) piece: P,
-    /// How many pixels a piece has.
+    /// Number of pixels of a piece.
     pub(super) length: usize,
 }
 
 impl<'a, P: Fn(usize) -> &'a [u8]> BoxPieces<P> {
-    /// The bytes from a pixel to the end of its piece.
+    /// Returns the bytes from a pixel to the end of its piece.
     fn from(&self, pixel: usize, size: usize) -> &'a [u8] {
         &(self.piece)(pixel / self.length)[pixel % self.length * size..]
     }
 }
 
-/// Copies the pixels of a box with these counts along its axes so that the new axis n is the axis `order[n]`.
+/// Copies the pixels of a box with these lengths so that the new axis n is axis `order[n]`.
 pub(super) fn permute<'a, P: Fn(usize) -> &'a [u8]>(
     pixels: &BoxPieces<P>,
     counts: &[u64],
@@ -41,7 +41,7 @@ pub(super) fn permute<'a, P: Fn(usize) -> &'a [u8]>(
         return;
     }
     let mut loops = loops(counts, order, pixels.length);
-    // Pixels side by side in the output come from pixels so far apart in the input.
+    // Neighbours in the output are this far apart in the input.
     let inner = match loops.is_empty() {
         true => PermuteLoop { count: 1, from: 1, to: 1 },
         false => loops.remove(0),
@@ -53,8 +53,8 @@ pub(super) fn permute<'a, P: Fn(usize) -> &'a [u8]>(
         });
         return;
     }
-    // Pixels side by side in the input are those of this axis.
-    let Some(position) = loops.iter().position(|one| one.from == 1) else {
+    // Neighbours in the input follow this axis.
+    let Some(position) = loops.iter().position(|axis| axis.from == 1) else {
         unreachable!("an axis of several pixels is the fastest of the input")
     };
     let side = loops.remove(position);
@@ -67,8 +67,8 @@ pub(super) fn permute<'a, P: Fn(usize) -> &'a [u8]>(
     }
 }
 
-/// The axes of the output, fastest first, those of one pixel left out and those that stay together made one; but what is
-/// the fastest axis of the input ends with a piece of `length` pixels.
+/// Returns the axes of the output, fastest first, without axes of one pixel and with contiguous axes merged.
+/// A merged axis that is the fastest of the input is split at pieces of `length` pixels.
 fn loops(counts: &[u64], order: &[usize], length: usize) -> Vec<PermuteLoop> {
     let mut strides = vec![1; counts.len()];
     for axis in 1..counts.len() {
@@ -77,15 +77,15 @@ fn loops(counts: &[u64], order: &[usize], length: usize) -> Vec<PermuteLoop> {
     let mut loops: Vec<PermuteLoop> = Vec::new();
     let mut to = 1;
     for &axis in order {
-        let one = PermuteLoop { count: counts[axis] as usize, from: strides[axis], to };
-        to *= one.count;
+        let axis_loop = PermuteLoop { count: counts[axis] as usize, from: strides[axis], to };
+        to *= axis_loop.count;
         match loops.last_mut() {
-            _ if one.count == 1 => {}
-            Some(last) if last.from * last.count == one.from => last.count *= one.count,
-            _ => loops.push(one),
+            _ if axis_loop.count == 1 => {}
+            Some(last) if last.from * last.count == axis_loop.from => last.count *= axis_loop.count,
+            _ => loops.push(axis_loop),
         }
     }
-    let longer = |one: &PermuteLoop| one.from == 1 && one.count > length;
+    let longer = |axis_loop: &PermuteLoop| axis_loop.from == 1 && axis_loop.count > length;
     if let Some(position) = loops.iter().position(longer) {
         let long = loops[position];
         loops[position].count = length;
@@ -95,15 +95,15 @@ fn loops(counts: &[u64], order: &[usize], length: usize) -> Vec<PermuteLoop> {
     loops
 }
 
-/// Calls `visit` with where each round of the loops begins in the input and in the output.
+/// Calls `visit` for each round of the loops with its start in the input and in the output.
 fn each(loops: &[PermuteLoop], mut visit: impl FnMut(usize, usize)) {
-    let rounds: usize = loops.iter().map(|one| one.count).product();
+    let rounds: usize = loops.iter().map(|axis| axis.count).product();
     for round in 0..rounds {
         let (mut rest, mut from, mut to) = (round, 0, 0);
-        for one in loops {
-            from += rest % one.count * one.from;
-            to += rest % one.count * one.to;
-            rest /= one.count;
+        for axis in loops {
+            from += rest % axis.count * axis.from;
+            to += rest % axis.count * axis.to;
+            rest /= axis.count;
         }
         visit(from, to);
     }
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// One pixel after the other.
+    /// Copies one pixel after the other.
     fn naive(pixels: &[u8], counts: &[u64], order: &[usize], size: usize) -> Vec<u8> {
         let mut out = vec![0; pixels.len()];
         for pixel in 0..counts.iter().product::<u64>() as usize {
@@ -145,7 +145,7 @@ mod tests {
             size in prop::sample::select(&[1usize, 2, 4, 8]),
         ) {
             let mut counts = counts;
-            // An axis that is not turned at once.
+            // An axis longer than one transposed block.
             if let Some(count) = counts.get_mut(long.0).filter(|_| in_pieces % 2 == 0) {
                 *count = long.1;
             }
@@ -163,17 +163,17 @@ mod tests {
 
     #[test]
     fn axes_that_stay_together_are_one() {
-        let one = |count, from, to| PermuteLoop { count, from, to };
-        assert_eq!(loops(&[4, 5, 6], &[2, 0, 1], 120), [one(6, 20, 1), one(20, 1, 6)]);
-        assert_eq!(loops(&[4, 1, 6], &[0, 2, 1], 24), [one(24, 1, 1)]);
+        let axis = |count, from, to| PermuteLoop { count, from, to };
+        assert_eq!(loops(&[4, 5, 6], &[2, 0, 1], 120), [axis(6, 20, 1), axis(20, 1, 6)]);
+        assert_eq!(loops(&[4, 1, 6], &[0, 2, 1], 24), [axis(24, 1, 1)]);
         assert_eq!(loops(&[1, 1], &[1, 0], 1), []);
     }
 
     #[test]
     fn the_fastest_axis_of_the_input_ends_with_a_piece() {
-        let one = |count, from, to| PermuteLoop { count, from, to };
-        let turned = [one(6, 20, 1), one(4, 1, 6), one(5, 4, 24)];
+        let axis = |count, from, to| PermuteLoop { count, from, to };
+        let turned = [axis(6, 20, 1), axis(4, 1, 6), axis(5, 4, 24)];
         assert_eq!(loops(&[4, 5, 6], &[2, 0, 1], 4), turned);
-        assert_eq!(loops(&[4, 5], &[0, 1], 4), [one(4, 1, 1), one(5, 4, 4)]);
+        assert_eq!(loops(&[4, 5], &[0, 1], 4), [axis(4, 1, 1), axis(5, 4, 4)]);
     }
 }
