@@ -1,4 +1,4 @@
-//! A table written, and its bright rows found and read in one scan: `cargo run --example bright_rows`.
+//! Writes a table, then selects and reads its bright rows in one scan: `cargo run --example bright_rows`.
 
 use std::error::Error;
 use std::path::Path;
@@ -35,7 +35,7 @@ fn write(path: &Path, numbers: &[i32], fluxes: &[f32]) -> Result<(), Box<dyn Err
     Ok(())
 }
 
-/// The numbers and fluxes of sources brighter than a limit.
+/// Returns the numbers and fluxes of sources brighter than a limit.
 fn bright(path: &Path, limit: f32) -> Result<Vec<(i32, f32)>, tachyfits::Error> {
     let table = FitsFile::open(path, &OpenOptions::default())?.table(1)?;
     let (run, all) = (RunOptions::default(), 0..table.layout().rows);

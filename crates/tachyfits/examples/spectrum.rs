@@ -1,6 +1,8 @@
-//! The mean spectrum of a circle in a cube, as CSV: `cargo run --example spectrum -- cube.fits X Y RADIUS`, in 0-based pixels.
+//! Prints the mean spectrum of a circle in a cube as CSV: `cargo run --example spectrum -- cube.fits X Y
+//! RADIUS`, in 0-based pixels.
 //!
-//! Without arguments it makes a small cube first, in which a line is brightest in the second of three channels.
+//! Without arguments it first creates a small cube with a line that is brightest in the second of three
+//! channels.
 
 use std::error::Error;
 
@@ -22,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A row for each channel: its coordinate by the header, and the mean of the region.
+/// Returns a row for each channel: its coordinate according to the header, and the mean of the region.
 fn csv(cube: &Image, region: &Region) -> Result<String, tachyfits::Error> {
     let axis = cube.linear_axis(2)?;
     let (means, _report) = cube.spectrum(region, Statistic::MEAN, &RunOptions::default())?;
@@ -33,7 +35,7 @@ fn csv(cube: &Image, region: &Region) -> Result<String, tachyfits::Error> {
     Ok(format!("{},mean\n", axis.ctype) + &rows.collect::<String>())
 }
 
-/// A cube of 3 by 3 pixels and three channels from 1.42 GHz on.
+/// Creates a cube of 3 by 3 pixels and three channels from 1.42 GHz on.
 fn line_cube() -> Result<Image, Box<dyn Error>> {
     let mut header = Header::new();
     header.set("CTYPE3", "FREQ", "")?;

@@ -1,6 +1,6 @@
-//! The statistics of every image in a file: `cargo run --example statistics -- image.fits`.
+//! Prints the statistics of every image in a file: `cargo run --example statistics -- image.fits`.
 //!
-//! Without a name it makes a small image first and prints its statistics.
+//! Without a name it first creates a small image.
 
 use std::error::Error;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// One line for each image: its axes, and count, mean, standard deviation and extremes of its pixels.
+/// Returns one line for each image: its axes, and count, mean, standard deviation and extremes of its pixels.
 fn report(path: &Path) -> Result<String, tachyfits::Error> {
     let file = FitsFile::open(path, &OpenOptions::default())?;
     let mut lines = String::new();
@@ -39,7 +39,7 @@ fn report(path: &Path) -> Result<String, tachyfits::Error> {
     Ok(lines)
 }
 
-/// Writes an image whose pixels are 0, 1, 2 and so on.
+/// Writes an image with pixels 0, 1, 2 and so on.
 fn ramp(folder: &Path) -> Result<std::path::PathBuf, tachyfits::Error> {
     let path = folder.join("ramp.fits");
     let pixels: Vec<f32> = (0..12).map(|pixel| pixel as f32).collect();

@@ -1,40 +1,41 @@
-//! A section as nested loops over file pixels: degenerate axes gone, neighbours that run on into each other joined.
+//! A section as nested loops over pixels of the file, without degenerate axes and with contiguous axes
+//! merged.
 //!
-//! The loops depend on the section and on which axes are reduced, on nothing else; they are what fixes the order of
-//! every sum.
+//! The loops depend only on the section and on the reduced axes; they determine the order of every sum.
 
 use crate::section::Section;
 
-/// One loop: `count` steps, each `stride` pixels further in the file.
+/// A loop with `count` steps of `stride` pixels in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Loop {
     pub(crate) count: u64,
-    /// Pixels of the file from one step to the next.
+    /// Distance of steps in pixels of the file.
     pub(crate) stride: i64,
-    /// The steps are added up; otherwise each has outputs of its own.
+    /// Whether the steps are added up; otherwise each has its own outputs.
     pub(crate) reduced: bool,
-    /// Increment of the linear index among the reduced pixels, or among the outputs, per step.
+    /// Increment of the linear index per step: among the reduced pixels if the loop is reduced, otherwise
+    /// among the outputs.
     pub(crate) weight: u64,
 }
 
-/// The loops of a section, innermost first.
+/// Loops of a section, innermost first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
-    /// The file pixel where every loop begins.
+    /// Pixel of the file at the start of every loop.
     pub(crate) origin: u64,
     pub(crate) loops: Vec<Loop>,
-    /// Outputs: the product of the counts of the axes that are kept.
+    /// Number of outputs: the product of the lengths of the remaining axes.
     pub(crate) outputs: u64,
-    /// Pixels per output.
+    /// Number of pixels per output.
     pub(crate) reduced: u64,
-    /// Both axes of the plane are reduced, and its rows do not run on into each other.
+    /// Whether both axes of the plane are reduced and its rows are not contiguous.
     has_rows: bool,
 }
 
 /// Position of the outer loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// File pixel.
+    /// Pixel of the file.
     pub(crate) pixel: u64,
     /// Linear index of the output.
     pub(crate) output: u64,
@@ -43,12 +44,13 @@ pub(crate) struct Place {
 }
 
 impl Grid {
-    /// The loops of `section` of an image with these axes, with the axes marked in `reduced` reduced.
+    /// Returns the loops of `section` of an image with these axes; `reduced` marks the reduced axes.
     pub(crate) fn new(axes: &[u64], section: &Section, reduced: &[bool]) -> Grid {
         Grid::beyond(0, axes, section, reduced)
     }
 
-    /// The same without loops over the first `skipped` axes, which begin at pixel 0 then; their counts are counted.
+    /// Returns the loops without the first `skipped` axes, which then begin at pixel 0 but still count for
+    /// outputs and pixels.
     pub(crate) fn beyond(
         skipped: usize,
         axes: &[u64],
@@ -58,11 +60,11 @@ impl Grid {
         let mut grid =
             Grid { origin: 0, loops: Vec::new(), outputs: 1, reduced: 1, has_rows: false };
         let empty = section.pixels() == 0;
-        // A reduction of planes goes plane by plane and row by row, as regions must: then a box has the same bits as a
-        // section and as a region. Rows that run on into each other are joined in both.
+        // Planes are reduced plane by plane and row by row, as regions must be: a box then has the same bits
+        // as a section and as a region. Contiguous rows are merged in both.
         let plane = skipped == 0 && reduced.len() > 1 && reduced[0] && reduced[1];
         let mut plane_loops = 0;
-        // Of an image with pixels the product fits, the walk over the headers has seen to that.
+        // The product fits in u64 for an image with pixels: the header scan checked it.
         let mut pixels_below = 1u64;
         for (axis, (range, &length)) in section.ranges().iter().zip(axes).enumerate() {
             let reduced = reduced[axis];
@@ -71,7 +73,7 @@ impl Grid {
             *size = size.saturating_mul(range.count);
             if axis >= skipped && !empty {
                 grid.origin += range.first * pixels_below;
-                // The step of a single pixel goes nowhere, and may be any number.
+                // A single pixel may have any step, which is never taken.
                 let step = if range.count > 1 { range.step } else { 1 };
                 let stride = step * pixels_below as i64;
                 let next = Loop { count: range.count, stride, reduced, weight };
@@ -94,7 +96,7 @@ impl Grid {
         grid
     }
 
-    /// Adds a loop; one that goes on where the last one ends becomes part of it.
+    /// Adds a loop, merged into the last one if it continues it.
     fn join_or_push(&mut self, next: Loop) {
         match self.loops.last_mut() {
             Some(last)
@@ -107,37 +109,37 @@ impl Grid {
         }
     }
 
-    /// Takes the innermost loop off; one step over nothing when there is none, reduced or not as the caller likes.
+    /// Splits off the innermost loop; if there is none of this kind, returns a single step.
     pub(crate) fn split_innermost(&self, reduced: bool) -> (Loop, Outer) {
         match self.loops.split_first() {
-            Some((&first, rest)) if first.reduced == reduced => {
-                (first, Outer { origin: self.origin, loops: rest.to_vec() })
+            Some((&first, outer_loops)) if first.reduced == reduced => {
+                (first, Outer { origin: self.origin, loops: outer_loops.to_vec() })
             }
             _ => {
-                let one = Loop { count: 1, stride: 1, reduced, weight: 1 };
-                (one, Outer { origin: self.origin, loops: self.loops.clone() })
+                let single_step = Loop { count: 1, stride: 1, reduced, weight: 1 };
+                (single_step, Outer { origin: self.origin, loops: self.loops.clone() })
             }
         }
     }
 
-    /// How many rows each plane has, if both of its axes are reduced and its rows are not contiguous.
+    /// Returns the number of rows of a plane if both axes are reduced and rows are not contiguous.
     pub(crate) fn rows_of_plane(&self) -> Option<u64> {
         self.loops.get(1).filter(|_| self.has_rows).map(|rows| rows.count)
     }
 
-    /// Neighbours in the file go to different outputs: the road of rows is the better one.
+    /// Whether neighbours in the file belong to different outputs, so that folding rows is faster.
     pub(crate) fn is_kept_innermost(&self) -> bool {
         self.loops.first().is_some_and(|innermost| !innermost.reduced)
     }
 
-    /// The file pixel furthest from the beginning; `None` for no pixels.
+    /// Returns the last pixel of the file that the loops reach; `None` without pixels.
     pub(crate) fn last_pixel(&self) -> Option<u64> {
         let empty = self.loops.iter().any(|level| level.count == 0);
         (!empty).then(|| self.origin.saturating_add_signed(steps_forward(&self.loops)))
     }
 }
 
-/// How far loops go beyond where they begin; empty ones go nowhere.
+/// Returns the maximum distance of loops ahead of their origin; empty loops do not move.
 pub(crate) fn steps_forward(loops: &[Loop]) -> i64 {
     let forward = loops.iter().filter(|level| level.stride > 0);
     forward.map(|level| level.stride * level.count.saturating_sub(1) as i64).sum()
@@ -151,12 +153,12 @@ pub(crate) struct Outer {
 }
 
 impl Outer {
-    /// How often the innermost loop runs.
+    /// Returns the number of runs of the innermost loop.
     pub(crate) fn count(&self) -> u64 {
         self.loops.iter().map(|level| level.count).product()
     }
 
-    /// Where run number `index` begins.
+    /// Returns the start of a run by number.
     pub(crate) fn place(&self, mut index: u64) -> Place {
         let mut place = Place { pixel: self.origin, ..Place::default() };
         for level in &self.loops {
@@ -169,7 +171,7 @@ impl Outer {
         place
     }
 
-    /// The loops of one kind, the others left out.
+    /// Returns the reduced loops, or the others.
     pub(crate) fn only(&self, reduced: bool, origin: u64) -> Outer {
         let kind = self.loops.iter().filter(|level| level.reduced == reduced);
         Outer { origin, loops: kind.copied().collect() }
@@ -190,22 +192,22 @@ mod tests {
     #[test]
     fn whole_planes_are_one_loop_and_stay_apart_when_reduced() {
         let whole = [(0, 4, 1), (0, 3, 1), (0, 1, 1), (0, 2, 1)];
-        let one = |count, stride, reduced, weight| Loop { count, stride, reduced, weight };
+        let level = |count, stride, reduced, weight| Loop { count, stride, reduced, weight };
         let reduced = grid(&[4, 3, 1, 2], &whole, &[true; 4]);
-        assert_eq!(reduced.loops, [one(12, 1, true, 1), one(2, 12, true, 12)]);
+        assert_eq!(reduced.loops, [level(12, 1, true, 1), level(2, 12, true, 12)]);
         assert_eq!((reduced.outputs, reduced.reduced, reduced.last_pixel()), (1, 24, Some(23)));
-        let kept = grid(&[4, 3, 1, 2], &whole, &[false; 4]);
-        assert_eq!(kept.loops, [one(24, 1, false, 1)]);
-        // A spectrum alone is one line.
+        let unreduced = grid(&[4, 3, 1, 2], &whole, &[false; 4]);
+        assert_eq!(unreduced.loops, [level(24, 1, false, 1)]);
+        // A single spectrum is one line.
         let spectrum = grid(&[1, 1, 9], &[(0, 1, 1), (0, 1, 1), (0, 9, 1)], &[true; 3]);
-        assert_eq!(spectrum.loops, [one(9, 1, true, 1)]);
+        assert_eq!(spectrum.loops, [level(9, 1, true, 1)]);
     }
 
     #[test]
     fn a_column_of_a_plane_is_made_of_rows() {
         let column = [(2, 1, 5), (0, 3, 1), (1, 1, 1)];
-        let one = |count, stride, weight| Loop { count, stride, reduced: true, weight };
-        assert_eq!(grid(&[4, 3, 2], &column, &[true; 3]).loops, [one(1, 1, 1), one(3, 4, 1)]);
+        let level = |count, stride, weight| Loop { count, stride, reduced: true, weight };
+        assert_eq!(grid(&[4, 3, 2], &column, &[true; 3]).loops, [level(1, 1, 1), level(3, 4, 1)]);
     }
 
     #[test]

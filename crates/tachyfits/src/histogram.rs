@@ -1,5 +1,5 @@
-//! Histograms of a section or of regions. Counts are integers, so workers keep histograms of their own, which are added
-//! up at the end in any order.
+//! Histograms of a section or of regions. Counts are integers, so each worker has its own histogram, and the
+//! histograms are added in any order at the end.
 
 use std::collections::TryReserveError;
 
@@ -14,17 +14,16 @@ use crate::region::Region;
 use crate::section::Section;
 use crate::workers::Workers;
 
-/// Bytes of a bin in the state of a histogram: counters, edges and limits.
+/// Bytes of a bin of a histogram: counters, edges and limits.
 const BIN_BYTES: usize = 56;
-/// The most that the histograms of the workers take together, unless one alone takes more.
+/// Maximum memory of the workers' histograms, unless a single one needs more.
 const HISTOGRAMS_BYTES: usize = 128 << 20;
 
 impl Image {
-    /// Counts the pixels of a section in equal bins over `low..=high` of the physical value; with
-    /// regions, the pixels of every plane inside any of them, each once. Bin `i` has `edges[i] <=
-    /// value < edges[i + 1]`, the last one also its upper edge. NaN and BLANK are counted
-    /// separately, and so are values below and above, including infinities.
-    ///
+    /// Counts the pixels of a section in equal bins over `low..=high` of the physical value; with regions,
+    /// counts each pixel of every plane inside any region once. Bin `i` has `edges[i] <= value < edges[i +
+    /// 1]`; the last bin includes its upper edge. NaN and BLANK are counted separately, and so are values
+    /// below and above, including infinities.
     ///
     /// # Errors
     /// [`Reason::HistogramRange`]; otherwise as [`Image::stats`].
@@ -41,15 +40,15 @@ impl Image {
             let expected = format!(
                 "low < high, both finite, and 1 to {most} bins wide enough for f64 to tell them apart"
             );
-            let found = format!("{bins} bins from {low} to {high}");
-            self.refused(Reason::HistogramRange, expected, found)
+            let actual = format!("{bins} bins from {low} to {high}");
+            self.refused(Reason::HistogramRange, expected, actual)
         })?;
         let reduced = vec![true; self.axes().len()];
         let lines = self.lines(section, &reduced, regions, true, options)?;
         let (encoding, tier, pixels) = (self.encoding(), tier(), self.pixel_bytes());
         let options = &options.threads(workers(options.workers(), bins));
-        let counted = Workers::new();
-        let begin = || (counted.begin(None), Vec::new());
+        let histograms = Workers::new();
+        let begin = || (histograms.begin(None), Vec::new());
         let report = self.run(
             &LineReads { lines: &*lines, pixels },
             lines.pixels(),
@@ -71,23 +70,23 @@ impl Image {
             |_task, ()| Ok(()),
         )?;
         let mut total = self.memory_for(bins, Histogram::new(range.clone()))?;
-        counted.for_each(|own: &mut Option<Histogram>| {
-            // The ranges are equal, so it is always added.
-            own.iter().for_each(|own| {
-                total.merge(own);
+        histograms.for_each(|own: &mut Option<Histogram>| {
+            // The ranges are equal, so the histogram is always added.
+            own.iter().for_each(|histogram| {
+                total.merge(histogram);
             });
         });
         Ok((total, report))
     }
 
-    /// The memory of a histogram, or the error that there is too little.
-    fn memory_for<T>(&self, bins: usize, made: Result<T, TryReserveError>) -> Result<T, Error> {
+    /// Returns an error about the memory of a histogram if its creation failed.
+    fn memory_for<T>(&self, bins: usize, result: Result<T, TryReserveError>) -> Result<T, Error> {
         let bytes = bins as u128 * BIN_BYTES as u128;
-        made.map_err(|_| self.place(no_memory("the histogram", bytes)))
+        result.map_err(|_| self.place(no_memory("the histogram", bytes)))
     }
 }
 
-/// The number of threads whose histograms together stay small; never less than one.
+/// Returns the number of threads whose histograms together fit in memory, at least one.
 fn workers(threads: usize, bins: usize) -> usize {
     let most = (HISTOGRAMS_BYTES / (bins * BIN_BYTES)).max(1);
     threads.min(most)

@@ -1,4 +1,4 @@
-//! Folding lines into states: the way every reduction goes whose innermost loop is reduced.
+//! Folding lines into states, for reductions whose innermost loop is reduced.
 
 use std::ops::Range;
 
@@ -10,19 +10,19 @@ use crate::error::Error;
 use crate::image::{Image, filled};
 use crate::lines::{LeafPlace, Line, LineReads, Lines};
 
-/// Bytes of states that may wait for a slow task: to wake threads that wait for it takes longer than a task does.
+/// Maximum bytes of states that wait for a slow task: waking threads that wait takes longer than a task.
 const WAITING_BYTES: u64 = 1 << 20;
 
 /// Operation on the pixels of a line.
 pub(crate) trait LineFold: Sync {
     type State: Default + Clone + Send;
-    /// Whether states have positions, which [`LineFold::place`] replaces.
+    /// Whether states contain positions, which [`LineFold::place`] replaces.
     const HAS_POSITIONS: bool;
-    /// The bytes that stand for the pixels of a line in [`LineFold::accumulate`].
+    /// Returns the bytes of a line's pixels for [`LineFold::accumulate`].
     fn pixels<'a>(&self, _line: &Line, bytes: &'a [u8], _buffer: &'a mut Vec<u8>) -> &'a [u8] {
         bytes
     }
-    /// Adds the pixels of a line, the first of which has the linear index `position` among the reduced ones.
+    /// Adds the pixels of a line; `position` is the linear index of the first one among the reduced pixels.
     fn accumulate(&self, state: &mut Self::State, bytes: &[u8], position: u64);
     /// Adds the state of later pixels.
     fn merge(&self, state: &mut Self::State, later: &Self::State);
@@ -30,19 +30,19 @@ pub(crate) trait LineFold: Sync {
     fn place(&self, state: &mut Self::State, rows: &LeafRows);
 }
 
-/// The rows of a leaf.
+/// Rows of a leaf.
 #[derive(Default)]
 pub(crate) struct LeafRows {
-    /// Of each row how many pixels of the leaf come before it, and the linear index of its first pixel.
+    /// For each row: the number of pixels of the leaf before it, and the linear index of its first pixel.
     rows: Vec<(u64, u64)>,
 }
 
 impl LeafRows {
-    /// The linear index of a pixel of the leaf.
-    fn position(&self, of_leaf: u64) -> u64 {
-        let after = self.rows.partition_point(|&(before, _)| before <= of_leaf);
+    /// Returns the linear index of a pixel of the leaf.
+    fn position(&self, pixel: u64) -> u64 {
+        let after = self.rows.partition_point(|&(before, _)| before <= pixel);
         let (before, position) = self.rows[after.saturating_sub(1)];
-        position + (of_leaf - before)
+        position + (pixel - before)
     }
 
     fn place(&self, stats: &mut Stats) {
@@ -52,7 +52,7 @@ impl LeafRows {
     }
 }
 
-/// Count and sum.
+/// Computes count and sum.
 pub(crate) struct SumFold {
     pub(crate) encoding: Encoding,
     pub(crate) tier: Tier,
@@ -73,7 +73,7 @@ impl LineFold for SumFold {
     fn place(&self, _state: &mut Sum, _rows: &LeafRows) {}
 }
 
-/// The full statistics.
+/// Computes all statistics.
 pub(crate) struct StatsFold {
     pub(crate) encoding: Encoding,
     pub(crate) tier: Tier,
@@ -96,7 +96,7 @@ impl LineFold for StatsFold {
     }
 }
 
-/// The full statistics and the other states that are needed.
+/// Computes all statistics and the other states that are needed.
 pub(crate) struct OutputFold {
     pub(crate) needs: Needs,
     pub(crate) encoding: Encoding,
@@ -120,7 +120,7 @@ impl LineFold for OutputFold {
     }
 }
 
-/// The leaf that a task is filling with rows.
+/// Leaf that a task is filling with rows.
 #[derive(Default)]
 struct OpenLeaf {
     output: u64,
@@ -139,7 +139,7 @@ impl OpenLeaf {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Folds the rows, where there are any, and empties the leaf.
+    /// Folds the rows, if there are any, and empties the leaf.
     fn fold<F: LineFold>(&mut self, fold: &F, folded: &mut Vec<(u64, F::State)>) {
         if self.pixels == 0 {
             return;
@@ -154,7 +154,7 @@ impl OpenLeaf {
     }
 }
 
-/// Folds every line and hands the state of each output to `finish`, in order, each once.
+/// Folds every line, and passes the state of each output to `finish`, in order.
 pub(crate) fn fold_lines<F: LineFold>(
     image: &Image,
     lines: &dyn Lines,
@@ -174,7 +174,7 @@ pub(crate) fn fold_lines<F: LineFold>(
     Ok(report)
 }
 
-/// The tasks of lines in a range.
+/// Tasks in a range of the tasks of lines.
 struct TasksOf<'a> {
     reads: LineReads<'a>,
     tasks: Range<u64>,
@@ -194,7 +194,7 @@ impl Tasks for TasksOf<'_> {
     }
 }
 
-/// Folds the lines of some tasks and hands on the output and the state of each, in order.
+/// Folds the lines of a range of tasks, and passes the output and state of each to `take`, in order.
 pub(crate) fn fold_tasks<F: LineFold>(
     image: &Image,
     lines: &dyn Lines,
@@ -207,7 +207,7 @@ pub(crate) fn fold_tasks<F: LineFold>(
     let pixels = image.pixel_bytes();
     let outputs_of_task = outputs.div_ceil(lines.tasks().max(1)).max(1);
     let waiting = WAITING_BYTES / outputs_of_task / size_of::<(u64, F::State)>() as u64;
-    // Where the states of a task are large, the pipeline's default allows more tasks.
+    // If the states of a task are large, the pipeline's default allows more tasks.
     let waiting = if waiting < 100 { 0 } else { waiting };
     let start = tasks.start;
     image.run_with(
@@ -247,7 +247,7 @@ pub(crate) fn fold_tasks<F: LineFold>(
     )
 }
 
-/// The states of the outputs that are not finished: one when the lines of each follow each other, or all.
+/// States of unfinished outputs: a single one if the lines of each output are consecutive, otherwise all.
 enum States<F: LineFold> {
     Current { output: u64, state: F::State },
     All(Vec<F::State>),
@@ -262,16 +262,22 @@ impl<F: LineFold> States<F> {
         }
     }
 
-    fn merge(&mut self, fold: &F, of: u64, later: &F::State, finish: &mut impl FnMut(&F::State)) {
-        self.finish_before(of, finish);
+    fn merge(
+        &mut self,
+        fold: &F,
+        output: u64,
+        later: &F::State,
+        finish: &mut impl FnMut(&F::State),
+    ) {
+        self.finish_before(output, finish);
         let state = match self {
             States::Current { state, .. } => state,
-            States::All(states) => &mut states[of as usize],
+            States::All(states) => &mut states[output as usize],
         };
         fold.merge(state, later);
     }
 
-    /// Finishes what comes before an output.
+    /// Finishes all outputs before an output.
     fn finish_before(&mut self, end: u64, finish: &mut impl FnMut(&F::State)) {
         if let States::Current { output, state } = self {
             while *output < end {

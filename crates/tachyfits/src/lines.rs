@@ -1,7 +1,8 @@
 //! Lines: runs of equally spaced pixels, and plans that are sequences of them.
 //!
-//! A plan for a reduction whose innermost loop is reduced is a sequence of [`Line`]s in a fixed order. Each becomes a
-//! state of its own, and the states are merged in that order; how lines are grouped into tasks changes nothing.
+//! A plan for a reduction whose innermost loop is reduced is a sequence of [`Line`]s in a fixed order. Each
+//! becomes a separate state, and states are merged in that order; the division of lines into tasks never
+//! changes a result.
 
 use std::ops::Range;
 
@@ -10,43 +11,44 @@ use tachyfits_kernels::{LEAF_PIXELS, gather, prefetch_all};
 
 use crate::grid::{Grid, Loop, Outer, Place};
 
-/// The most pixels of a line, which becomes a separate state. 512 KiB of f64: where the second-level cache has 1 or
-/// 2 MiB, a block of this size is read into it at full speed and still there when it is folded (2 MiB blocks: half the
-/// speed).
+/// Maximum number of pixels of a line, which becomes a separate state. 512 KiB of f64: an L2 cache of 1 or 2
+/// MiB reads a block of this size at full speed and still contains it when it is folded (blocks of 2 MiB:
+/// half the speed).
 pub(crate) const LINE_PIXELS: u64 = 1 << 16;
 
-/// A task has whole tiles if they take at most this many bytes, so that no two threads need the same tile. Larger tiles are
-/// shared through the cache of tiles.
+/// A task has whole tiles if they take at most this number of bytes, so that no two threads need the same
+/// tile. Larger tiles are shared through the tile cache.
 const UNIT_BYTES: u64 = 8 << 20;
 
-/// The most lines of a task.
+/// Maximum number of lines of a task.
 const LINES_PER_TASK: u64 = 1024;
-/// The most lines of a task of whole tiles: a section may take only short rows of them.
+/// Maximum number of lines of a task of whole tiles: a section may need only short rows of them.
 pub(crate) const LINES_OF_TILES: u64 = 4096;
 
-/// Pixels further apart than this are read one by one: a page of the page cache.
+/// Pixels further apart are read one by one: the size of a page of the page cache.
 const FAR_BYTES: u64 = 4096;
 
-/// How pixels lie in the file.
+/// Position of pixels in a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PixelBytes {
-    /// Where the first pixel begins.
+    /// Offset of the first pixel.
     pub(crate) offset: u64,
     /// Bytes of a pixel.
     pub(crate) size: u64,
-    /// How many consecutive pixels are best fetched at a time, counted from the first: those of whole tiles; 1 where any.
+    /// Number of consecutive pixels, counted from the first, to fetch at a time: the pixels of whole tiles; 1
+    /// if any number works.
     pub(crate) unit: u64,
 }
 
 impl PixelBytes {
-    /// Pixels as a storage has them.
+    /// Describes pixels of a storage.
     pub(crate) fn of(storage: &dyn Storage, offset: u64, size: u64) -> PixelBytes {
         let unit_bytes = if storage.computes() { storage.profile().request_bytes } else { 0 };
         let unit = if unit_bytes > UNIT_BYTES { 1 } else { (unit_bytes / size).max(1) };
         PixelBytes { offset, size, unit }
     }
 
-    /// The bytes of consecutive pixels.
+    /// Returns the byte range of consecutive pixels.
     pub(crate) fn bytes(&self, pixels: Range<u64>) -> Range<u64> {
         self.offset + pixels.start * self.size..self.offset + pixels.end * self.size
     }
@@ -55,25 +57,25 @@ impl PixelBytes {
 /// Equally spaced pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
-    /// File pixel.
+    /// Pixel of the file.
     pub(crate) first: u64,
     pub(crate) count: u64,
-    /// From one to the next; negative when they go backwards.
+    /// Distance to the next pixel; negative for backward steps.
     pub(crate) stride: i64,
 }
 
 impl Stretch {
-    /// Whether it is read as one range, including the bytes between the pixels.
+    /// Whether the pixels are read as one range, including the bytes between them.
     fn is_near(&self, size: u64) -> bool {
         self.stride.unsigned_abs() * size <= FAR_BYTES
     }
 
-    /// The pixel that would come next; `None` before the first of the file.
+    /// Returns the pixel after the last one; `None` before the first pixel of the file.
     pub(crate) fn after(&self) -> Option<u64> {
         self.first.checked_add_signed(self.stride * self.count as i64)
     }
 
-    /// The pixels from the first to the last in the file.
+    /// Returns the range of pixels from the lowest to the highest in the file.
     pub(crate) fn span(&self) -> Range<u64> {
         if self.count == 0 {
             return self.first..self.first;
@@ -83,7 +85,7 @@ impl Stretch {
         lowest..lowest + steps + 1
     }
 
-    /// How many pixels its ranges have.
+    /// Returns the number of pixels in the byte ranges.
     pub(crate) fn pixels_read(&self, size: u64) -> u64 {
         match self.is_near(size) {
             true => self.span().end - self.span().start,
@@ -105,7 +107,8 @@ impl Stretch {
         }
     }
 
-    /// The pixels side by side, from ranges that were fetched: `piece` is the number of the first, and is moved on.
+    /// Returns the pixels contiguously, from fetched ranges; `piece` is the number of the first range, and is
+    /// advanced.
     #[inline]
     pub(crate) fn collect<'a>(
         &self,
@@ -114,7 +117,7 @@ impl Stretch {
         pixels: PixelBytes,
         gathered: &'a mut Vec<u8>,
     ) -> &'a [u8] {
-        // Most are rows, which may be short and many.
+        // Most stretches are rows, which may be short and numerous.
         if self.stride == 1
             && let Some(row) = fetched.lent(pixels.bytes(self.first..self.first + self.count), true)
         {
@@ -138,7 +141,7 @@ impl Stretch {
             if self.count == 1 {
                 return bytes;
             }
-            // At most the pixels of a line, 512 KiB.
+            // At most the pixels of a line: 512 KiB.
             gathered.resize(self.count as usize * size_bytes, 0);
             gather(bytes, size_bytes, self.stride, gathered);
         } else if self.is_near(size) {
@@ -147,7 +150,7 @@ impl Stretch {
             if self.stride == 1 || self.count == 1 {
                 return bytes;
             }
-            // At most the pixels of a line, 512 KiB.
+            // At most the pixels of a line: 512 KiB.
             gathered.resize(self.count as usize * size_bytes, 0);
             gather(bytes, size_bytes, self.stride, gathered);
         } else {
@@ -166,34 +169,34 @@ impl Stretch {
 pub(crate) struct Line {
     pub(crate) stretch: Stretch,
     pub(crate) output: u64,
-    /// Linear index of the first pixel among the reduced ones; those of the others follow.
+    /// Linear index of the first pixel among the reduced pixels; the other pixels follow.
     pub(crate) position: u64,
     pub(crate) leaf: LeafPlace,
 }
 
-/// How a line is folded. The short rows of a plane go into leaves together, as many whole ones as a leaf has room for: a
-/// kernel that is called for each row takes most of the time of a small region.
+/// How a line is folded. Short rows of a plane share leaves, as many whole rows as fit in a leaf: calling a
+/// kernel for each row takes most of the time of a small region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeafPlace {
-    /// By itself.
+    /// Alone.
     Alone,
-    /// As the first of a leaf.
+    /// As the first line of a leaf.
     First,
-    /// Side by side with the line before it, which has the same output and is of the same task.
+    /// Contiguous with the previous line, which has the same output and task.
     Next,
 }
 
-/// Lines at one of several places where the same lines are, such as those of a region in one of the planes.
+/// Lines at one of several places with the same lines, such as the lines of a region in one plane.
 pub(crate) struct LineGroup<'a> {
-    /// Relative to the place.
+    /// Lines relative to the place.
     lines: &'a [Line],
     place: Place,
-    /// Pixels from here to the same lines of a later group, if it is worth while to prefetch them; else 0.
+    /// Distance in pixels to the same lines of a later group if prefetching them pays, otherwise 0.
     ahead: i64,
 }
 
 impl<'a> LineGroup<'a> {
-    /// One line.
+    /// Returns a group with a single line.
     pub(crate) fn of_line(line: &'a Line) -> LineGroup<'a> {
         LineGroup::new(std::slice::from_ref(line), Place::default(), 0)
     }
@@ -202,7 +205,7 @@ impl<'a> LineGroup<'a> {
         LineGroup { lines, place, ahead }
     }
 
-    /// The lines, in order.
+    /// Iterates over the lines, in order.
     pub(crate) fn lines(&self) -> impl Iterator<Item = Line> {
         let place = self.place;
         self.lines.iter().map(move |line| Line {
@@ -213,8 +216,8 @@ impl<'a> LineGroup<'a> {
         })
     }
 
-    /// Prefetches the lines of a later group, where the storage lends them: the processor does it by itself in long rows
-    /// only.
+    /// Prefetches the lines of a later group if the storage lends them: processors prefetch only long rows by
+    /// themselves.
     pub(crate) fn prefetch(&self, fetched: &Fetched<'_>, pixels: PixelBytes) {
         if self.ahead == 0 {
             return;
@@ -233,15 +236,16 @@ impl<'a> LineGroup<'a> {
 
 /// A plan made of lines.
 pub(crate) trait Lines: Sync {
-    /// How many tasks they are grouped into.
+    /// Returns the number of tasks.
     fn tasks(&self) -> u64;
-    /// The lines of one task, in order.
+    /// Visits the lines of a task in groups, in order.
     fn groups(&self, task: u64, group: &mut dyn FnMut(&LineGroup<'_>));
-    /// The same, one by one.
+    /// Visits the lines of a task one by one, in order.
     fn visit(&self, task: u64, line: &mut dyn FnMut(Line)) {
         self.groups(task, &mut |group| group.lines().for_each(&mut *line));
     }
-    /// How many pixels their ranges have, and from which pixel to which they lie.
+    /// Returns the number of pixels in the byte ranges of a task, and the range from the first to the last
+    /// pixel.
     fn extent(&self, task: u64, size: u64) -> (u64, Range<u64>) {
         let (mut pixels, mut start, mut end) = (0, u64::MAX, 0);
         self.visit(task, &mut |line| {
@@ -253,13 +257,13 @@ pub(crate) trait Lines: Sync {
         });
         (pixels, start..end)
     }
-    /// The lines of an output follow each other.
+    /// Whether the lines of an output are consecutive.
     fn is_sequential(&self) -> bool;
     /// Total number of pixels.
     fn pixels(&self) -> u64;
 }
 
-/// The reads of lines.
+/// Reads of lines.
 pub(crate) struct LineReads<'a> {
     pub(crate) lines: &'a dyn Lines,
     pub(crate) pixels: PixelBytes,
@@ -281,26 +285,26 @@ impl Tasks for LineReads<'_> {
     }
 }
 
-/// Pixels of the file that are read for one of a stretch.
+/// Returns the number of pixels of the file read per pixel of a stretch.
 fn pixels_read(stride: i64, size: u64) -> u64 {
     stride.unsigned_abs().min(FAR_BYTES / size)
 }
 
-/// The most pixels of a line: whole leaves, for which not much more than [`LINE_PIXELS`] are read.
+/// Returns the maximum number of pixels of a line: whole leaves, for which about [`LINE_PIXELS`] are read.
 pub(crate) fn line_pixels(stride: i64, size: u64) -> u64 {
     let leaf = LEAF_PIXELS as u64;
     (LINE_PIXELS / pixels_read(stride, size) / leaf * leaf).max(leaf)
 }
 
-/// The lines of a section.
+/// Lines of a section.
 #[derive(Clone, Debug)]
 pub(crate) struct GridLines {
     inner: Loop,
     outer: Outer,
-    /// Pixels of a line, but of the last of a loop.
+    /// Pixels of a line, except for the last line of a loop.
     length: u64,
     lines_per_loop: u64,
-    /// Lines of a plane that may share leaves, and how many share one; both 1 where each line is alone.
+    /// Lines of a plane that may share leaves, and lines per leaf; both 1 if no lines share a leaf.
     lines_per_plane: u64,
     lines_per_leaf: u64,
     leaves_per_task: u64,
@@ -310,7 +314,7 @@ pub(crate) struct GridLines {
 }
 
 impl GridLines {
-    /// Lines along the innermost loop, whose kind is `reduced`.
+    /// Returns the lines along the innermost loop, which must be reduced or not according to `reduced`.
     pub(crate) fn new(grid: &Grid, reduced: bool, pixels: PixelBytes) -> GridLines {
         let (inner, outer) = grid.split_innermost(reduced);
         let cost = pixels_read(inner.stride, pixels.size);
@@ -346,7 +350,8 @@ impl GridLines {
     }
 
     fn line(&self, index: u64) -> Line {
-        // Most loops have one line: short lines are many, and divisions take longer than to add their pixels.
+        // Most loops have one line: short lines are numerous, and divisions take longer than adding their
+        // pixels.
         let (run, part) = match self.lines_per_loop {
             1 => (index, 0),
             lines => (index / lines, index % lines),
@@ -368,13 +373,13 @@ impl GridLines {
         self.lines_per_plane.div_ceil(self.lines_per_leaf)
     }
 
-    /// The number of the first line of a leaf.
+    /// Returns the number of the first line of a leaf.
     fn first_line(&self, leaf: u64) -> u64 {
         let (plane, of_plane) = (leaf / self.leaves_per_plane(), leaf % self.leaves_per_plane());
         (plane * self.lines_per_plane + of_plane * self.lines_per_leaf).min(self.lines)
     }
 
-    /// The lines of a task, in order.
+    /// Returns the lines of a task, in order.
     fn of_task(&self, task: u64) -> impl Iterator<Item = Line> {
         let first = task * self.leaves_per_task;
         let lines = self.first_line(first)..self.first_line(first + self.leaves_per_task);
@@ -382,7 +387,7 @@ impl GridLines {
     }
 }
 
-/// The number of rows of `pixels` pixels that fit in a leaf.
+/// Returns the number of rows of `pixels` pixels that fit in a leaf.
 fn rows_of_leaf(pixels: u64) -> u64 {
     (LEAF_PIXELS as u64 / pixels.max(1)).max(1)
 }
@@ -417,12 +422,12 @@ mod tests {
     use super::*;
     use crate::section::{AxisRange, Section};
 
-    /// The lines of all tasks, and the number of tasks.
+    /// Returns the lines of all tasks, and the number of tasks.
     fn lines_of(grid: &Grid, reduced: bool, unit: u64) -> (Vec<Line>, u64) {
         let lines = GridLines::new(grid, reduced, PixelBytes { offset: 0, size: 2, unit });
-        let mut found = Vec::new();
-        (0..lines.tasks()).for_each(|task| lines.visit(task, &mut |line| found.push(line)));
-        (found, lines.tasks())
+        let mut all_lines = Vec::new();
+        (0..lines.tasks()).for_each(|task| lines.visit(task, &mut |line| all_lines.push(line)));
+        (all_lines, lines.tasks())
     }
 
     proptest! {

@@ -1,46 +1,46 @@
-//! Pieces that are merged in order by the threads that computed them: many threads merge different sums at the same time,
-//! and each sum has the same bits as if one thread had merged all.
+//! Merges pieces in order on the threads that computed them: threads merge different sums at the same time,
+//! and each sum has the same bits as if one thread had merged all pieces.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// States of tiles, each of which has the same number of pieces.
+/// States of tiles that all have the same number of pieces.
 pub(crate) struct Merging<S> {
     pieces: u64,
     tiles: Mutex<HashMap<u64, MergedTile<S>>>,
 }
 
 struct MergedTile<S> {
-    /// The number of the piece that is merged next.
+    /// Number of the next piece to merge.
     next: u64,
     merged: Option<S>,
-    /// Computed before the pieces before them.
+    /// Pieces that were computed before their predecessors.
     waiting: Vec<(u64, S)>,
-    /// Whether a thread is merging this tile now. It also merges the pieces that others add meanwhile.
+    /// Whether a thread is merging this tile. That thread also merges the pieces that others add meanwhile.
     is_merging: bool,
 }
 
 impl<S> Merging<S> {
-    /// No tile yet.
+    /// Creates an empty set of tiles.
     pub(crate) fn new(pieces: u64) -> Merging<S> {
         Merging { pieces, tiles: Mutex::default() }
     }
 
-    /// Merges a piece and those that wait for it, in order; leaves it to wait if its turn has not come, and to the thread
-    /// that merges if there is one.
+    /// Merges a piece and the pieces waiting for it, in order. If a predecessor is missing or another thread
+    /// is merging the tile, the piece is queued.
     pub(crate) fn add(&self, tile: u64, number: u64, state: S, merge: impl Fn(&mut S, &S)) {
         let mut tiles = self.lock();
-        let own = tiles.entry(tile).or_insert_with(MergedTile::new);
-        own.waiting.push((number, state));
-        if own.is_merging {
+        let entry = tiles.entry(tile).or_insert_with(MergedTile::new);
+        entry.waiting.push((number, state));
+        if entry.is_merging {
             return;
         }
-        own.is_merging = true;
-        let mut merged = own.merged.take();
+        entry.is_merging = true;
+        let mut merged = entry.merged.take();
         loop {
-            let own = tiles.get_mut(&tile).expect("a tile stays while a thread merges it");
-            let Some(state) = own.take_next() else {
-                (own.merged, own.is_merging) = (merged, false);
+            let entry = tiles.get_mut(&tile).expect("a tile stays while a thread merges it");
+            let Some(state) = entry.take_next() else {
+                (entry.merged, entry.is_merging) = (merged, false);
                 return;
             };
             drop(tiles);
@@ -52,11 +52,11 @@ impl<S> Merging<S> {
         }
     }
 
-    /// Takes the state of a tile if all its pieces are merged.
+    /// Returns and removes the state of a tile if all its pieces are merged.
     pub(crate) fn take(&self, tile: u64) -> Option<S> {
         let mut tiles = self.lock();
-        let own = tiles.get(&tile)?;
-        if own.is_merging || own.next < self.pieces {
+        let entry = tiles.get(&tile)?;
+        if entry.is_merging || entry.next < self.pieces {
             return None;
         }
         tiles.remove(&tile)?.merged
@@ -72,7 +72,7 @@ impl<S> MergedTile<S> {
         MergedTile { next: 0, merged: None, waiting: Vec::new(), is_merging: false }
     }
 
-    /// The next piece, if it was computed.
+    /// Returns the next piece if it was computed.
     fn take_next(&mut self) -> Option<S> {
         let place = self.waiting.iter().position(|(number, _)| *number == self.next)?;
         self.next += 1;
@@ -86,7 +86,7 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::Mutex;
 
-    /// Which pieces were merged, in order: merging is not commutative.
+    /// Records the order of the merged pieces: merging is not commutative.
     fn merge(state: &mut Vec<u64>, later: &Vec<u64>) {
         state.extend(later);
     }
@@ -104,7 +104,7 @@ mod tests {
     }
 
     proptest! {
-        /// The twin merges all pieces in order on one thread.
+        /// The reference merges all pieces in order on one thread.
         #[test]
         fn threads_merge_each_tile_in_order(
             order in Just((0..200u64).collect::<Vec<_>>()).prop_shuffle(),

@@ -1,4 +1,4 @@
-//! Spectral moments: images of the intensity along an axis weighted with powers of its coordinate.
+//! Spectral moments: images of the intensity weighted with powers of the coordinate along an axis.
 
 use tachyfits_io::Report;
 use tachyfits_io::operation::RunOptions;
@@ -13,25 +13,26 @@ use crate::lines::GridLines;
 use crate::row_fold::{Row, RowFold, RowPlan, fold_rows};
 use crate::section::Section;
 
-/// The coordinate of each pixel along the axis.
+/// Coordinate of each pixel along the axis.
 #[derive(Clone, Copy, Debug)]
 pub struct Coordinates<'a> {
-    /// One per pixel of the section along the axis, in the axis' unit and in the order of the section.
+    /// Coordinates, one per pixel of the section along the axis, in the unit of the axis and in the order of
+    /// the section.
     pub values: &'a [f64],
-    /// Widths of the channels, in the same unit, which moment 0 is an integral over: one per pixel like the values, or a
-    /// single one that all have.
+    /// Widths of the channels for the integral of moment 0, in the same unit: one per pixel, or a single
+    /// common width.
     pub widths: &'a [f64],
 }
 
 impl Image {
-    /// Moments along `axis` (0 is NAXIS1) in one pass: for each of `orders`, which are 0, 1 and 2, one number per output
-    /// in the order of the axes that are kept.
+    /// Computes moments along `axis` (0 is NAXIS1) in one pass. Returns, for each of `orders` 0, 1 and 2, one
+    /// number per output in the order of the remaining axes.
     ///
-    /// Moment 0 is the sum of I times the width of its channel, moment 1 the mean coordinate
-    /// weighted with I, moment 2 the dispersion about it: the square root of the weighted mean of
-    /// squared differences, 0 if it is below the rounding error. NaN if no pixel is defined, if the
-    /// weights add up to 0, or if negative intensities make the mean square negative. Widths do not
-    /// weight moments 1 and 2, as in other packages.
+    /// Moment 0 is the sum of I times the width of its channel. Moment 1 is the mean coordinate weighted with
+    /// I. Moment 2 is the dispersion about it: the square root of the weighted mean of squared differences, 0
+    /// if it is below the rounding error. Results are NaN if no pixel is defined, if the weights add up to 0,
+    /// or if negative intensities make the mean square negative. Widths do not weight moments 1 and 2, as in
+    /// other packages.
     ///
     /// ```
     /// use tachyfits::{Array, Header, RunOptions};
@@ -46,8 +47,9 @@ impl Image {
     /// ```
     ///
     /// # Errors
-    /// [`Reason::Moment`] for another order, or coordinates that are not finite or not as many as pixels;
-    /// [`Reason::Memory`] when the result does not fit; otherwise as [`Image::stats`].
+    /// [`Reason::Moment`] for another order, for non-finite coordinates, or if the number of coordinates
+    /// differs from the number of pixels; [`Reason::Memory`] if the result does not fit in memory; otherwise
+    /// as [`Image::stats`].
     pub fn moments(
         &self,
         orders: &[usize],
@@ -91,7 +93,7 @@ impl Image {
         channels: u64,
     ) -> Result<(), Error> {
         let Coordinates { values, widths } = *coordinates;
-        let found = if let Some(order) = orders.iter().find(|order| **order > 2) {
+        let actual = if let Some(order) = orders.iter().find(|order| **order > 2) {
             format!("order {order}")
         } else if values.len() as u64 != channels {
             format!("{} coordinates for {channels} pixels", values.len())
@@ -105,32 +107,32 @@ impl Image {
             return Ok(());
         };
         let expected = "orders 0 to 2, and finite coordinates and widths, one per pixel";
-        Err(self.refused(Reason::Moment, expected, found))
+        Err(self.refused(Reason::Moment, expected, actual))
     }
 }
 
-/// How pixels become sums, and sums moments.
+/// Computes sums of pixels, and moments of sums.
 struct Moments<'a> {
     orders: &'a [usize],
     encoding: Encoding,
     tier: Tier,
-    /// Coordinates are taken from their middle: squares of frequencies in Hz would leave nothing of the difference that
-    /// moment 2 is.
+    /// Middle of the coordinates, which is subtracted from them: squares of frequencies in Hz would lose the
+    /// precision that moment 2 needs.
     middle: f64,
     offsets: Vec<f64>,
-    /// The common width of all channels; if they differ and the integral is requested, `widths` has
-    /// one for each, as the weights of a separate sum.
+    /// Common width of all channels. If widths differ and the integral is requested, `widths` contains all of
+    /// them as the weights of a separate sum.
     width: f64,
     widths: Option<&'a [f64]>,
 }
 
-/// The sums of one output.
+/// Sums of one output.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     count: u64,
-    /// Of I, I·u and I·u².
+    /// Sums of I, I·u and I·u².
     powers: [f64; 3],
-    /// Of I times the width of its channel, where channels differ.
+    /// Sum of I times the width of its channel, if widths differ.
     integral: f64,
 }
 
@@ -171,13 +173,14 @@ impl<'a> Moments<'a> {
     }
 }
 
-/// The square root of `square - mean²`: NaN where that is negative, 0 where it is nothing but rounding.
+/// Returns the square root of `square - mean²`: NaN if the difference is negative, 0 if it is only rounding.
 ///
-/// With all the flux at one coordinate u, `square` is u² but for three roundings (two products, a quotient) and the
-/// square of `mean` is u² but for five (a product and a quotient, each twice in the square, and the square itself). A
-/// rounding is at most EPSILON / 2, so the difference is at most 4 · EPSILON · u² = 2 · EPSILON · (square + mean²), has no
-/// digit that means anything, and its sign is chance. Twice that is allowed, for terms of second order and fluxes that
-/// were rounded when added up. The comparison is strict so that an overflow to infinity is not taken for rounding.
+/// With all the flux at one coordinate u, `square` equals u² except for three roundings (two products, a
+/// quotient), and the square of `mean` equals u² except for five (a product and a quotient, each twice in the
+/// square, and the square itself). A rounding is at most EPSILON / 2, so the difference is at most 4 ·
+/// EPSILON · u² = 2 · EPSILON · (square + mean²), without any significant digit and with a random sign. The
+/// limit is twice that, for terms of second order and fluxes rounded when added. The comparison is strict so
+/// that an overflow to infinity does not count as rounding.
 fn dispersion(square: f64, mean: f64) -> f64 {
     let variance = square - mean * mean;
     let rounding = 4.0 * f64::EPSILON * (square.abs() + mean * mean);
@@ -187,7 +190,7 @@ fn dispersion(square: f64, mean: f64) -> f64 {
 /// Sums of the outputs of a tile.
 struct SlabSums {
     powers: SpectralRows,
-    /// Weighted with widths in the place of coordinates.
+    /// Sums weighted with widths instead of coordinates.
     widths: Option<SpectralRows>,
 }
 
@@ -225,7 +228,7 @@ impl RowFold for Moments<'_> {
 #[derive(Clone, Default)]
 struct LineSums {
     powers: SpectralSum,
-    /// Weighted with widths in the place of coordinates.
+    /// Sums weighted with widths instead of coordinates.
     widths: SpectralSum,
 }
 
@@ -248,7 +251,7 @@ impl LineFold for Moments<'_> {
         }
     }
 
-    /// One axis is reduced: no rows of a plane share a leaf.
+    /// Only one axis is reduced, so no rows share a leaf.
     fn place(&self, _state: &mut Self::State, _rows: &LeafRows) {}
 
     fn merge(&self, state: &mut LineSums, later: &LineSums) {

@@ -1,5 +1,5 @@
-//! Reductions: the statistics of everything, of regions, and along any axes. Two methods: lines, where the innermost
-//! loop is reduced, and rows, where it is kept.
+//! Reductions: statistics of whole images, of regions, and along any axes. Lines are folded if the innermost
+//! loop is reduced, rows if it is not.
 
 use std::ops::Range;
 
@@ -27,18 +27,18 @@ use crate::statistic::Values;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Reduced {
-    /// Lengths of the axes that were kept, in FITS order, and last the number of regions where there are any: the first
-    /// axis is the fastest in the values.
+    /// Lengths of the remaining axes in FITS order, followed by the number of regions if there are any. The
+    /// first axis varies fastest in the values.
     pub axes: Vec<u64>,
-    /// The values of each requested statistic, in that order.
+    /// Values of each requested statistic, in the order of the request.
     pub values: Vec<Values>,
 }
 
 impl Image {
-    /// The full statistics of the physical values of a section, or of each region: one state, or one per region. A region
-    /// takes its pixels in every plane of NAXIS1 and NAXIS2 that the section has, those of the section only. NaN and
-    /// BLANK are counted in `nan` and otherwise ignored. Positions are linear indices within the section, whose first
-    /// axis is the fastest, whether there are regions or not.
+    /// Computes the full statistics of the physical values of a section, or of each region: one state, or one
+    /// per region. A region covers its pixels in every plane of NAXIS1 and NAXIS2 of the section, and only
+    /// pixels of the section. NaN and BLANK are counted in `nan` and otherwise ignored. Positions are linear
+    /// indices within the section, whose first axis varies fastest, with or without regions.
     ///
     /// ```
     /// let cards = ["SIMPLE  =                    T", "BITPIX  =                    8",
@@ -59,9 +59,9 @@ impl Image {
     /// ```
     ///
     /// # Errors
-    /// [`Reason::DataMissing`] if the file is too short, an [`Error::Io`] if it cannot be read or the run is cancelled,
-    /// [`Reason::Region`] where there is no plane for a region, [`Reason::Section`] for a section that does not lie
-    /// within this image, [`Reason::Memory`] for regions of too many rows.
+    /// [`Reason::DataMissing`] if the file is too short, an [`Error::Io`] if it cannot be read or the run is
+    /// cancelled, [`Reason::Region`] if the image has no plane for a region, [`Reason::Section`] for a
+    /// section that is not within this image, [`Reason::Memory`] for regions with too many rows.
     pub fn stats(
         &self,
         section: &Section,
@@ -76,7 +76,7 @@ impl Image {
         Ok((states, report))
     }
 
-    /// The number of tasks of [`Image::stats`], for [`Image::partial_stats`].
+    /// Returns the number of tasks of [`Image::stats`], for [`Image::partial_stats`].
     ///
     /// # Errors
     /// As [`Image::stats`].
@@ -89,8 +89,9 @@ impl Image {
         Ok(self.reduced_lines(section, regions, options)?.tasks())
     }
 
-    /// The states of the lines of some tasks of [`Image::stats`], each with the number of its region: for machines that
-    /// share the work. [`Stats::merge`] of those of all tasks, in order, gives the bits of [`Image::stats`].
+    /// Returns the states of the lines of some tasks of [`Image::stats`], each with the number of its region,
+    /// so that machines can share the work. Merging the states of all tasks in order with [`Stats::merge`]
+    /// gives the bits of [`Image::stats`].
     ///
     /// # Errors
     /// As [`Image::stats`].
@@ -113,11 +114,11 @@ impl Image {
         Ok((states, report))
     }
 
-    /// The fewest pixels along an axis that a reduction keeps, so that a part of the section, cut along it, has the sums of
-    /// the whole bit by bit, two at least: for machines that share the work.
+    /// Returns the minimum length of a part along an axis that is not reduced, at least 2, for which the part
+    /// has the same sums, bit by bit, as the whole section, so that machines can share the work.
     ///
     /// # Errors
-    /// [`Reason::NoSuchAxis`]; [`Reason::Section`] for a section that does not lie within this image.
+    /// [`Reason::NoSuchAxis`]; [`Reason::Section`] for a section that is not within this image.
     pub fn least_part(&self, axes: &[usize], section: &Section, axis: usize) -> Result<u64, Error> {
         let reduced = self.reduced_axes(axes)?;
         self.check_section(section)?;
@@ -130,7 +131,7 @@ impl Image {
             Ok(plan.map(|plan| plan.rows_together()))
         };
         let whole = rows_together(range.count)?;
-        // An axis of one pixel is left out of the loops.
+        // The loops omit an axis of one pixel.
         let (mut least, mut enough) = (2, range.count.max(2));
         while least < enough {
             let middle = least.midpoint(enough);
@@ -143,8 +144,8 @@ impl Image {
         Ok(least)
     }
 
-    /// Count and sum of the physical values of a section, NaN and BLANK left out: the cheapest pass over the pixels. The
-    /// sum has the bits of that of [`Image::stats`].
+    /// Computes count and sum of the physical values of a section, ignoring NaN and BLANK: the cheapest pass
+    /// over the pixels. The sum has the same bits as in [`Image::stats`].
     ///
     /// # Errors
     /// As [`Image::stats`].
@@ -168,7 +169,7 @@ impl Image {
         Ok(StatsFold { encoding: self.encoding(), tier: tier() })
     }
 
-    /// The lines of a section or of regions, every axis reduced.
+    /// Returns the lines of a section or of regions, with every axis reduced.
     fn reduced_lines(
         &self,
         section: &Section,
@@ -202,13 +203,13 @@ impl Image {
         }
     }
 
-    /// Reduces axes (0 is NAXIS1) by statistics of the physical values, NaN and BLANK ignored. With regions, both axes of
-    /// the plane must be among those reduced, and the result has an axis more, the last one. `ddof` is for
-    /// [`Statistic::STD`]. Positions are linear indices among the pixels of the section that are reduced, the first
-    /// reduced axis the fastest.
+    /// Reduces axes (0 is NAXIS1) to statistics of the physical values, ignoring NaN and BLANK. With regions,
+    /// both axes of the plane must be reduced, and the result has one more axis, the last one. `ddof` applies
+    /// to [`Statistic::STD`]. Positions are linear indices among the reduced pixels of the section; the first
+    /// reduced axis varies fastest.
     ///
-    /// Where nothing is good, counts and sums are 0, positions -1 and the others NaN. Sums of integers that stand for
-    /// themselves are exact: integers where all of them fit in 64 bits, else rounded once.
+    /// If no pixel of an output is defined, counts and sums are 0, positions -1 and other statistics NaN.
+    /// Sums of unscaled integers are exact: integers if all of them fit in 64 bits, otherwise rounded once.
     ///
     /// ```
     /// use tachyfits::{Array, Header, RunOptions, Statistic, Values};
@@ -224,7 +225,7 @@ impl Image {
     /// ```
     ///
     /// # Errors
-    /// As [`Image::stats`]; [`Reason::NoSuchAxis`]; [`Reason::Memory`] when the result does not fit.
+    /// As [`Image::stats`]; [`Reason::NoSuchAxis`]; [`Reason::Memory`] if the result does not fit.
     pub fn reduce(
         &self,
         statistics: &[Statistic],
@@ -258,30 +259,32 @@ impl Image {
             let mut fold = StatisticRows::new(statistics, &self.encoding(), grid.reduced);
             let report =
                 fold_rows(self, &plan, &fold, options, |tile| tile.push_to(&mut collected))?;
-            // Of lines each leaf is taken again; of rows the whole is, because their slabs are gone.
+            // Lines repeat single leaves; rows repeat the whole pass because their slabs are discarded.
             let mut report = report;
             let is_small = collected.has_underflow && fold.needs.squares;
-            for (unit, needed) in [(Unit::Large, collected.has_overflow), (Unit::Small, is_small)] {
+            for (unit, is_needed) in
+                [(Unit::Large, collected.has_overflow), (Unit::Small, is_small)]
+            {
                 fold.again = self.encoding().in_unit(unit).map(|encoding| (unit, encoding));
-                if needed && fold.again.is_some() {
-                    let mut found = collect()?;
-                    let push = |tile: TileState| tile.push_to(&mut found);
-                    let again = fold_rows(self, &plan, &fold, options, push)?;
-                    collected.take(found, unit);
-                    report = report.followed_by(&again);
+                if is_needed && fold.again.is_some() {
+                    let mut repeated = collect()?;
+                    let push = |tile: TileState| tile.push_to(&mut repeated);
+                    let second = fold_rows(self, &plan, &fold, options, push)?;
+                    collected.take(repeated, unit);
+                    report = report.followed_by(&second);
                 }
             }
             report
         } else {
             Report::default()
         };
-        let kept = section.ranges().iter().zip(&reduced).filter(|(_, reduced)| !**reduced);
-        let mut axes: Vec<u64> = kept.map(|(range, _)| range.count).collect();
+        let remaining = section.ranges().iter().zip(&reduced).filter(|(_, reduced)| !**reduced);
+        let mut axes: Vec<u64> = remaining.map(|(range, _)| range.count).collect();
         axes.extend(regions.map(|regions| regions.len() as u64));
         Ok((Reduced { axes, values: collected.finish()? }, report))
     }
 
-    /// The statistics of each output, from lines.
+    /// Computes the statistics of each output from lines.
     fn reduce_lines(
         &self,
         lines: &dyn Lines,
@@ -295,7 +298,7 @@ impl Image {
             let push = |state: &OutputState| collected.push(state);
             return fold_lines(self, lines, &fold, outputs, options, push);
         }
-        // One for all outputs, since most of it is never set.
+        // A single state for all outputs, because most of it is never set.
         let mut state = OutputState::default();
         if needs.squares || needs.extremes {
             let push = |stats: &Stats| {
@@ -313,30 +316,30 @@ impl Image {
         }
     }
 
-    /// Marks the axes named.
+    /// Returns a mask of these axes.
     pub(crate) fn reduced_axes(&self, axes: &[usize]) -> Result<Vec<bool>, Error> {
         let mut reduced = vec![false; self.axes().len()];
         for &axis in axes {
             self.check_axis(axis)?;
             if std::mem::replace(&mut reduced[axis], true) {
-                let found = format!("axis {axis} (0 is NAXIS1) twice");
-                return Err(self.refused(Reason::NoSuchAxis, "each axis once", found));
+                let actual = format!("axis {axis} (0 is NAXIS1) twice");
+                return Err(self.refused(Reason::NoSuchAxis, "each axis once", actual));
             }
         }
         Ok(reduced)
     }
 }
 
-/// The values of the statistics, output by output.
+/// Values of the statistics, output by output.
 struct Collected<'a> {
     statistics: &'a [Statistic],
     ddof: u64,
     values: Vec<Values>,
-    /// Sums of integers, which are exact, where there is a sum; None without a defined pixel.
+    /// Exact sums of integers, if SUM is requested; `None` for an output without a defined pixel.
     sums: Option<Vec<Option<i128>>>,
-    /// A sum or squares of an output are not finite.
+    /// Whether the sum or squares of an output are not finite.
     has_overflow: bool,
-    /// Squares of an output, about zero and about the mean, have lost digits.
+    /// Whether squares of an output, about zero and about the mean, lost digits.
     has_underflow: bool,
 }
 
@@ -376,12 +379,13 @@ impl<'a> Collected<'a> {
         }
     }
 
-    /// Replaces values that f64 did not have by those of the same pixels in another unit.
-    fn take(&mut self, others: Collected<'_>, unit: Unit) {
-        let all = self.statistics.iter().zip(&mut self.values).zip(others.values);
-        for ((statistic, values), others) in all {
+    /// Replaces values that f64 could not represent by the values of the same pixels in another unit.
+    fn take(&mut self, other: Collected<'_>, unit: Unit) {
+        let pairs = self.statistics.iter().zip(&mut self.values).zip(other.values);
+        for ((statistic, current), replacements) in pairs {
             let needs = Needs::of(&[*statistic]);
-            // Sums of small pixels, and all else, are right as they are; only `Stats` knows that it has another unit.
+            // Sums of small pixels and other statistics are right already; only `Stats` accounts for another
+            // unit.
             let is_in_unit = needs.has_other_states() && statistic.unit() == StatisticUnit::Pixels;
             if is_in_unit || unit == Unit::Small && !needs.squares {
                 continue;
@@ -390,15 +394,17 @@ impl<'a> Collected<'a> {
                 Unit::Small => other < SMALL_SQUARE.sqrt(),
                 _ => !value.is_finite() && other.is_finite(),
             };
-            if let (Values::Floats(values), Values::Floats(others)) = (values, others) {
-                let pairs = values.iter_mut().zip(others);
+            if let (Values::Floats(current), Values::Floats(replacements)) = (current, replacements)
+            {
+                let pairs = current.iter_mut().zip(replacements);
                 let better = pairs.filter(|(value, other)| is_better(**value, *other));
                 better.for_each(|(value, other)| *value = other);
             }
         }
     }
 
-    /// The values; sums of integers as integers where each exists and fits in 64 bits, else rounded once.
+    /// Returns the values. Sums of integers are integers if every sum exists and fits in 64 bits, otherwise
+    /// floats, rounded once.
     fn finish(mut self) -> Result<Vec<Values>, NoMemory> {
         let Some(sums) = self.sums else { return Ok(self.values) };
         let fits = |sum: &Option<i128>| sum.is_some_and(|sum| i64::try_from(sum).is_ok());
@@ -417,16 +423,16 @@ impl<'a> Collected<'a> {
     }
 }
 
-/// Accumulators of rows.
+/// Accumulators of rows, as needed by the statistics.
 struct StatisticRows {
     needs: Needs,
-    /// Sums in f64 would not be exact, and should be.
+    /// Whether integers are summed as integers because f64 would not be exact.
     integers: bool,
-    /// Pixels in another unit, in the second pass where f64 did not have the numbers of the first.
+    /// Unit and encoding of the second pass, if f64 could not represent the numbers of the first.
     again: Option<(Unit, Encoding)>,
 }
 
-/// The state of a tile: the requested statistics and, always, the sums.
+/// State of a tile: the requested statistics and always the sums.
 struct TileState {
     /// Unit of the pixels.
     unit: Unit,
@@ -438,10 +444,10 @@ struct TileState {
     others: ReductionRows,
 }
 
-/// Mean squares from here on have all their digits: 2^-860.
+/// Minimum mean square without lost digits: 2^-860.
 const SMALL_SQUARE: f64 = f64::from_bits((1023 - 860) << 52);
 
-/// This many integers of 32 bits add up exactly in f64.
+/// Number of 32-bit integers whose sum is exact in f64.
 const EXACT_ROWS: u64 = 1 << 20;
 
 impl StatisticRows {
@@ -521,7 +527,7 @@ impl TileState {
                 nan: self.rows - count,
                 sum: Total { parts: sum, is_large: self.unit == Unit::Large },
                 unit: self.unit,
-                // A common value in another unit is not one of the pixels.
+                // In another unit, the common value is not the value of a pixel.
                 common: match self.unit {
                     Unit::One => sums.common(output),
                     _ => Common::Different,

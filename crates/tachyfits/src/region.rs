@@ -1,5 +1,5 @@
-//! Regions of the sky plane in pixels: those whose centre lies inside, borders included (of boxes the lower ones). A
-//! region is a set of row spans; how they are read is `region_lines`.
+//! Regions of the sky plane in pixels. A pixel is inside if its centre is; borders count as inside, except
+//! the upper ones of boxes. A region is a set of row spans; `region_lines` reads its pixels.
 
 use tachyfits_io::operation::RunOptions;
 
@@ -29,7 +29,7 @@ pub(crate) enum RegionShape {
         half_height: f64,
         cos: f64,
         sin: f64,
-        /// Whether pixels on its right and upper side are inside too.
+        /// Whether pixels on the right and upper side are inside as well.
         closed: bool,
     },
     Ellipse {
@@ -43,9 +43,9 @@ pub(crate) enum RegionShape {
     Polygon(Vec<(f64, f64)>),
     /// Every pixel.
     Everything,
-    /// Pixels that the caller found.
+    /// Pixels given by the caller.
     Spans(Vec<RowSpan>),
-    /// Regions in order: each is added, or its pixels are removed.
+    /// Regions in order, each added or removed.
     Combined(Vec<(Part, Region)>),
 }
 
@@ -53,23 +53,24 @@ pub(crate) enum RegionShape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Part {
-    /// Its pixels are added.
+    /// The pixels are added.
     Include,
-    /// Its pixels are removed.
+    /// The pixels are removed.
     Exclude,
 }
 
 impl Region {
-    /// The largest number that a region may be made of: far beyond any image, and small enough for f64 to tell pixels
-    /// apart.
+    /// Maximum magnitude of a region's numbers: far beyond any image, and small enough for f64 to represent
+    /// pixel indices.
     pub const MOST: f64 = 1e12;
 
-    /// The most corners of a polygon.
+    /// Maximum number of corners of a polygon.
     pub const MOST_CORNERS: usize = 1 << 20;
 
-    /// A box by its centre and full size, all in pixels, turned counter-clockwise by an angle in degrees. Pixels on its
-    /// left and lower side are inside, those on the right and upper side are not: a box of 10 x 10 has 100 pixels, and
-    /// boxes side by side share none. A box without width or height is a line or a point.
+    /// Creates a box from its centre and full size in pixels, rotated counter-clockwise by an angle in
+    /// degrees. Pixels on its left and lower side are inside, those on the right and upper side are not: a
+    /// box of 10 x 10 has 100 pixels, and adjacent boxes share none. A box without width or height is a line
+    /// or a point.
     ///
     /// ```
     /// use tachyfits::Region;
@@ -80,8 +81,8 @@ impl Region {
     /// ```
     ///
     /// # Errors
-    /// [`Reason::Region`] unless the numbers are finite, none beyond [`Region::MOST`], and the sizes not negative; so
-    /// for the others.
+    /// [`Reason::Region`] unless all numbers are finite and at most [`Region::MOST`], and sizes are not
+    /// negative. The same holds for the other shapes.
     pub fn rectangle(x: f64, y: f64, width: f64, height: f64, angle: f64) -> Result<Region, Error> {
         check_numbers(&[x, y, width, height, angle])?;
         check_sizes(&[width, height])?;
@@ -91,7 +92,7 @@ impl Region {
         Ok(Region(RegionShape::Box { x, y, half_width, half_height, cos, sin, closed }))
     }
 
-    /// A circle.
+    /// Creates a circle.
     ///
     /// # Errors
     /// As [`Region::rectangle`].
@@ -99,17 +100,17 @@ impl Region {
         Region::ellipse(x, y, radius, radius, 0.0)
     }
 
-    /// An ellipse by its semi-axes along x and y, in pixels, turned counter-clockwise by an angle in degrees. One without
-    /// a semi-axis is a line, or a point.
+    /// Creates an ellipse from its semi-axes along x and y in pixels, rotated counter-clockwise by an angle
+    /// in degrees. If a semi-axis is 0, the ellipse is a line or a point.
     ///
     /// # Errors
     /// As [`Region::rectangle`].
     pub fn ellipse(x: f64, y: f64, semi_x: f64, semi_y: f64, angle: f64) -> Result<Region, Error> {
         check_numbers(&[x, y, semi_x, semi_y, angle])?;
         check_sizes(&[semi_x, semi_y])?;
-        // A circle is upright at any angle.
+        // Rotation does not change a circle.
         let (sin, cos) = sin_cos_degrees(if semi_x == semi_y { 0.0 } else { angle });
-        // So narrow that its square would be nothing in f64: a line or a point.
+        // The square of such a small semi-axis would underflow in f64: the ellipse is a line or a point.
         if semi_x.min(semi_y) < 1e-70 {
             let (half_width, half_height, closed) = (semi_x, semi_y, true);
             return Ok(Region(RegionShape::Box {
@@ -125,11 +126,12 @@ impl Region {
         Ok(Region(RegionShape::Ellipse { x, y, semi_x, semi_y, cos, sin }))
     }
 
-    /// A polygon by its corners, closed by itself; where it overlaps itself, the even-odd rule says what is inside.
+    /// Creates a polygon from its corners, closed automatically. If it overlaps itself, the even-odd rule
+    /// defines its inside.
     ///
     /// # Errors
-    /// [`Reason::Region`] for fewer than three corners or more than [`Region::MOST_CORNERS`], or numbers that are not finite
-    /// or beyond [`Region::MOST`].
+    /// [`Reason::Region`] for fewer than three corners or more than [`Region::MOST_CORNERS`], and for numbers
+    /// that are not finite or exceed [`Region::MOST`].
     pub fn polygon(corners: &[(f64, f64)]) -> Result<Region, Error> {
         corners.iter().try_for_each(|&(x, y)| check_numbers(&[x, y]))?;
         if !(3..=Region::MOST_CORNERS).contains(&corners.len()) {
@@ -139,12 +141,12 @@ impl Region {
         Ok(Region(RegionShape::Polygon(corners.to_vec())))
     }
 
-    /// Every pixel of an image.
+    /// Returns the region of all pixels of an image.
     pub fn everything() -> Region {
         Region(RegionShape::Everything)
     }
 
-    /// Pixels by their spans, by rows and from left to right.
+    /// Creates a region from spans, ordered by row and from left to right.
     ///
     /// ```
     /// use tachyfits::Region;
@@ -155,19 +157,19 @@ impl Region {
     /// ```
     ///
     /// # Errors
-    /// [`Reason::Region`] for spans that overlap, or are not in order.
+    /// [`Reason::Region`] for spans that overlap or are not in order.
     pub fn of_spans(spans: Vec<RowSpan>) -> Result<Region, Error> {
         let is_ordered = |a: &RowSpan, b: &RowSpan| (a.y, a.last) < (b.y, b.first);
-        let whole = spans.iter().all(|span| span.first <= span.last);
-        if !whole || !spans.is_sorted_by(is_ordered) {
+        let are_valid = spans.iter().all(|span| span.first <= span.last);
+        if !are_valid || !spans.is_sorted_by(is_ordered) {
             let expected = "spans by rows, from left to right";
             return Err(Error::refused(Reason::Region, expected, "spans in another order"));
         }
         Ok(Region(RegionShape::Spans(spans)))
     }
 
-    /// Regions in order, each added to those before it or removed from them; where the first one is removed, it is from
-    /// every pixel.
+    /// Combines regions in order: each is added to the previous ones or removed from them. If the first
+    /// region is removed, it is removed from all pixels.
     ///
     /// ```
     /// use tachyfits::Region;
@@ -187,7 +189,7 @@ impl Region {
         &self.0
     }
 
-    /// Whether a point lies inside: the definition, one pixel at a time.
+    /// Whether a point is inside: the definition of the region, one pixel at a time.
     pub fn contains(&self, at_x: f64, at_y: f64) -> bool {
         match &self.0 {
             RegionShape::Box { x, y, half_width, half_height, cos, sin, closed } => {
@@ -223,13 +225,14 @@ impl Region {
         }
     }
 
-    /// The row spans within an image of this size, by rows and from left to right.
+    /// Returns the row spans within an image of this size, ordered by row and from left to right.
     pub fn spans(&self, width: u64, height: u64) -> Vec<RowSpan> {
         let spans = self.spans_unless_cancelled(width, height, &RunOptions::default());
         spans.expect("nothing cancels it")
     }
 
-    /// The same, for a mask of very many rows or corners, which the progress function may cancel.
+    /// Returns the spans like [`Region::spans`]; the progress function may cancel, for masks with very many
+    /// rows or corners.
     ///
     /// # Errors
     /// [`tachyfits_io::IoError::Cancelled`] or [`tachyfits_io::IoError::Budget`].
@@ -250,7 +253,7 @@ impl Region {
         Ok(spans)
     }
 
-    /// The first and last row of an image of this height that it may have pixels in.
+    /// Returns the first and last row of an image of this height that may contain pixels of the region.
     pub(crate) fn rows(&self, height: u64) -> Option<(u64, u64)> {
         let (low, high) = match &self.0 {
             RegionShape::Box { y, half_width, half_height, cos, sin, .. } => {
@@ -282,26 +285,26 @@ impl Region {
     }
 }
 
-/// The rows of a region one after the other, upwards or downwards: the edges of a polygon that a row meets are kept from
-/// row to row, so that all rows together cost no more than the edges that they meet.
+/// Rows of a region in ascending or descending order. The edges of a polygon that cross a row are kept for
+/// the next row, so that all rows together cost no more than the crossings.
 pub(crate) struct RegionRows<'a> {
     region: &'a Region,
     upwards: bool,
-    /// The edges of a polygon in the order in which rows meet them.
+    /// Edges of a polygon in the order in which rows reach them.
     edges: Vec<PolygonEdge>,
-    /// How many of them were met.
+    /// Number of edges reached so far.
     met: usize,
-    /// Those that the present row meets.
+    /// Edges that cross the current row.
     active: Vec<PolygonEdge>,
-    /// The first pixel that is no longer to the left of each edge whose sides differ.
+    /// For each edge whose ends are on different sides of the row: the first pixel that is not to its left.
     crossings: Vec<u64>,
     found: Vec<RowSpan>,
-    /// Rows of the parts of a combination.
+    /// Rows of the regions of a combination.
     parts: Vec<(Part, RegionRows<'a>)>,
 }
 
 impl<'a> RegionRows<'a> {
-    /// Rows are requested with rising `y`, or with falling.
+    /// Starts the rows of a region; `y` must then ascend if `upwards`, and descend otherwise.
     pub(crate) fn new(region: &'a Region, upwards: bool) -> RegionRows<'a> {
         let mut edges: Vec<PolygonEdge> = match &region.0 {
             RegionShape::Polygon(corners) => self::edges(corners).map(PolygonEdge).collect(),
@@ -315,12 +318,13 @@ impl<'a> RegionRows<'a> {
             }
             _ => Vec::new(),
         };
-        let (active, crossings, found) = Default::default();
-        RegionRows { region, upwards, edges, met: 0, active, crossings, found, parts }
+        let (active, crossings, spans) = Default::default();
+        RegionRows { region, upwards, edges, met: 0, active, crossings, found: spans, parts }
     }
 
-    /// Appends the spans of row `y` of an image of this width, from left to right. Where they may be is worked out in
-    /// closed form; [`Region::contains`] has the last word, so that rounding puts no pixel on the wrong side.
+    /// Appends the spans of row `y` of an image of this width, from left to right. A closed form gives the
+    /// approximate spans, and [`Region::contains`] decides about pixels at their ends, so that rounding never
+    /// misplaces a pixel.
     pub(crate) fn row(&mut self, y: u64, width: u64, spans: &mut Vec<RowSpan>) {
         let at_y = y as f64;
         match &self.region.0 {
@@ -339,8 +343,8 @@ impl<'a> RegionRows<'a> {
             }
             RegionShape::Polygon(_) => self.polygon_row(y, width, spans),
             RegionShape::Everything => {
-                let whole = width.checked_sub(1).map(|last| RowSpan { y, first: 0, last });
-                spans.extend(whole);
+                let full_row = width.checked_sub(1).map(|last| RowSpan { y, first: 0, last });
+                spans.extend(full_row);
             }
             RegionShape::Spans(all) => {
                 let from = all.partition_point(|span| span.y < y);
@@ -354,35 +358,36 @@ impl<'a> RegionRows<'a> {
         }
     }
 
-    /// The span of an ellipse, the middle of whose part of the row is known to within a pixel: pixels of the row lie inside
-    /// from some first one to some last one, which are found by halving.
+    /// Appends the span of an ellipse, given the middle of the span to within a pixel: bisection finds the
+    /// first and the last pixel of the row inside.
     fn ellipse_row(&self, middle: f64, y: u64, width: u64, spans: &mut Vec<RowSpan>) {
         let inside = |x: u64| self.region.contains(x as f64, y as f64);
-        // The middle may lie beside the image, and the pixels of a narrow ellipse on either side of it.
-        let near = middle.floor().max(1.0) as u64 - 1;
-        let near = near.min(width.saturating_sub(1));
-        let Some(seed) = (near..width.min(near + 4)).find(|&x| inside(x)) else { return };
+        // The middle may be outside the image, and the pixels of a narrow ellipse on either side of it.
+        let start = middle.floor().max(1.0) as u64 - 1;
+        let start = start.min(width.saturating_sub(1));
+        let Some(seed) = (start..width.min(start + 4)).find(|&x| inside(x)) else { return };
         let first = boundary(0, seed, |x| !inside(x));
         let end = boundary(seed, width, inside);
         spans.push(RowSpan { y, first, last: end - 1 });
     }
 
     fn combined_row(&mut self, y: u64, width: u64, spans: &mut Vec<RowSpan>) {
-        let mut all: Vec<RowSpan> = Vec::new();
+        let mut combined: Vec<RowSpan> = Vec::new();
         for (part, rows) in &mut self.parts {
             self.found.clear();
             rows.row(y, width, &mut self.found);
             match part {
-                Part::Include => row_spans::add(&self.found, &mut all),
-                Part::Exclude => all = row_spans::without(&all, &self.found),
+                Part::Include => row_spans::add(&self.found, &mut combined),
+                Part::Exclude => combined = row_spans::without(&combined, &self.found),
             }
         }
         let start = spans.len();
-        all.iter().for_each(|span| push_joined(spans, start, *span));
+        combined.iter().for_each(|span| push_joined(spans, start, *span));
     }
 
-    /// The pixels of a row from which an odd number of edges lies to the right, and those on an edge. Of both, which they
-    /// are is decided with the numbers of [`polygon_contains`], which are monotonic along the row however they are rounded.
+    /// Appends the pixels of a row with an odd number of edges to their right, and the pixels on an edge.
+    /// Both are decided with the numbers of [`polygon_contains`], which are monotonic along the row even when
+    /// rounded.
     fn polygon_row(&mut self, y: u64, width: u64, spans: &mut Vec<RowSpan>) {
         let at_y = y as f64;
         let place = if self.upwards { at_y } else { -at_y };
@@ -420,19 +425,20 @@ impl<'a> RegionRows<'a> {
 struct PolygonEdge(((f64, f64), (f64, f64)));
 
 impl PolygonEdge {
-    /// Where rows meet it first, of those that fall with the sign turned.
+    /// Returns where rows first meet the edge, negated if rows descend.
     fn first(&self, upwards: bool) -> f64 {
         let PolygonEdge(((_, y0), (_, y1))) = *self;
         if upwards { y0.min(y1) } else { -y0.max(y1) }
     }
 
-    /// Where they meet it last.
+    /// Returns where rows last meet the edge, negated if rows descend.
     fn last(&self, upwards: bool) -> f64 {
         let PolygonEdge(((_, y0), (_, y1))) = *self;
         if upwards { y0.max(y1) } else { -y0.min(y1) }
     }
 
-    /// How many pixels of a row that meets it lie to the left of the edge's line, and how many do or lie on it.
+    /// Returns the number of pixels of a row to the left of the edge's line, and the number to the left of it
+    /// or on it.
     fn left_and_on(&self, y: f64, width: u64) -> (u64, u64) {
         let PolygonEdge(((x0, y0), (x1, y1))) = *self;
         if y0 == y1 {
@@ -448,11 +454,11 @@ impl PolygonEdge {
     }
 }
 
-/// [`boundary`] of `0..end`, looked for from a guess on, in steps that double.
+/// Works like [`boundary`] of `0..end`, but searches from a guess on with doubling steps.
 fn near_boundary(guess: u64, end: u64, holds: impl Fn(u64) -> bool) -> u64 {
     let (mut low, mut high) = (guess.min(end), guess.min(end));
     let mut step = 1;
-    // `holds` up to `low`, and not from `high` on.
+    // `holds` is true below `low`, and false from `high` on.
     while high < end && holds(high) {
         low = high + 1;
         high = end.min(high + step);
@@ -466,7 +472,8 @@ fn near_boundary(guess: u64, end: u64, holds: impl Fn(u64) -> bool) -> u64 {
     boundary(low, high, holds)
 }
 
-/// The first number of `low..high` for which `holds` is false, having been true up to there; `high` if there is none.
+/// Returns the first number of `low..high` for which `holds` is false, or `high`; `holds` must be true before
+/// it.
 fn boundary(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
     while low < high {
         let middle = low + (high - low) / 2;
@@ -479,24 +486,24 @@ fn boundary(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
     low
 }
 
-/// A place relative to the centre of a turned shape along its two axes. Along a row of pixels each of the two rises, falls
-/// or stays, however it is rounded.
+/// Returns a position relative to the centre of a rotated shape, along its two axes. Along a row of pixels
+/// each of the two is monotonic, even when rounded.
 fn turned(dx: f64, dy: f64, (cos, sin): (f64, f64)) -> (f64, f64) {
     (dx * cos + dy * sin, dy * cos - dx * sin)
 }
 
-/// Whether a place along an axis of a box is below the box.
+/// Whether a position along an axis of a box is below the box.
 fn is_below(at: f64, half: f64) -> bool {
     at < -half
 }
 
-/// Whether it is above: on the upper side too, unless the box is closed or has no size.
+/// Whether a position is above the box. The upper side is outside unless the box is closed or has no size.
 fn is_beyond(at: f64, half: f64, closed: bool) -> bool {
     at > half || (at == half && half > 0.0 && !closed)
 }
 
-/// The first pixel of a row that is within a box along one of its axes, and the one after the last. `rises`: places along
-/// this axis rise from pixel to pixel.
+/// Returns the first pixel of a row within a box along one of its axes, and the pixel after the last one.
+/// `rises` tells whether positions along this axis increase from pixel to pixel.
 fn pixels_within(
     (place, rises): (impl Fn(u64) -> f64, bool),
     half: f64,
@@ -512,10 +519,10 @@ fn pixels_within(
     }
 }
 
-/// Sine and cosine of an angle in degrees, exact at multiples of 90.
+/// Returns sine and cosine of an angle in degrees, exact at multiples of 90.
 fn sin_cos_degrees(angle: f64) -> (f64, f64) {
     match angle.rem_euclid(360.0) {
-        // A negative angle next to nothing comes out as 360.
+        // A tiny negative angle is rounded to 360.
         0.0 | 360.0 => (0.0, 1.0),
         90.0 => (1.0, 0.0),
         180.0 => (0.0, -1.0),
@@ -544,7 +551,7 @@ fn check_sizes(sizes: &[f64]) -> Result<(), Error> {
     }
 }
 
-/// The integers of an interval within `0..count`.
+/// Returns the integers of an interval within `0..count`.
 fn integers(low: f64, high: f64, count: u64) -> Option<(u64, u64)> {
     let low = low.ceil().max(0.0);
     let high = high.floor();
@@ -555,11 +562,11 @@ fn integers(low: f64, high: f64, count: u64) -> Option<(u64, u64)> {
     (low <= high).then_some((low, high))
 }
 
-/// The middle, relative to the centre, and half the width of the part of a row that an ellipse covers; the row is `dy`
-/// from the centre. The width is NaN where the row is beyond the ellipse.
+/// Returns the middle, relative to the centre, and half the width of the part of a row inside an ellipse; the
+/// row is `dy` from the centre. The width is NaN if the row is outside the ellipse.
 fn ellipse_row(dy: f64, a: f64, b: f64, cos: f64, sin: f64) -> (f64, f64) {
-    // (x cos + dy sin)²/a² + (dy cos - x sin)²/b² = 1 is the quadratic equation p x² + 2 q x + r = 0, times a² b². Its
-    // solutions are (-q ± a b √(p - dy²)) / p, and p is the square of the height.
+    // (x cos + dy sin)²/a² + (dy cos - x sin)²/b² = 1, times a² b², is the quadratic equation p x² + 2 q x +
+    // r = 0. Its solutions are (-q ± a b √(p - dy²)) / p, and p is the square of the height.
     let (a2, b2) = (a * a, b * b);
     let p = cos * cos * b2 + sin * sin * a2;
     let q = dy * sin * cos * (b2 - a2);
@@ -567,19 +574,19 @@ fn ellipse_row(dy: f64, a: f64, b: f64, cos: f64, sin: f64) -> (f64, f64) {
     (-q / p, a * b * ((height - dy) * (height + dy)).sqrt() / p)
 }
 
-/// The edges of a polygon.
+/// Returns the edges of a polygon.
 fn edges(corners: &[(f64, f64)]) -> impl Iterator<Item = ((f64, f64), (f64, f64))> {
     corners.iter().copied().zip(corners.iter().copied().cycle().skip(1))
 }
 
-/// Even-odd rule, with the border inside.
+/// Applies the even-odd rule; the border is inside.
 fn polygon_contains(corners: &[(f64, f64)], x: f64, y: f64) -> bool {
     let mut inside = false;
     for ((x0, y0), (x1, y1)) in edges(corners) {
         // Twice the signed area of the triangle of the edge and the point: 0 on the edge's line.
         let area = (x1 - x0) * (y - y0) - (x - x0) * (y1 - y0);
-        let within = x >= x0.min(x1) && x <= x0.max(x1) && y >= y0.min(y1) && y <= y0.max(y1);
-        if area == 0.0 && within {
+        let is_in_box = x >= x0.min(x1) && x <= x0.max(x1) && y >= y0.min(y1) && y <= y0.max(y1);
+        if area == 0.0 && is_in_box {
             return true;
         }
         if (y0 <= y) != (y1 <= y) && (area > 0.0) == (y1 > y0) {

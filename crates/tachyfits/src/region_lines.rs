@@ -1,4 +1,4 @@
-//! The lines of regions: in every plane of a section, the rows of each region from bottom to top.
+//! Lines of regions: in every plane of a section, the rows of each region from bottom to top.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,56 +18,56 @@ use crate::region::{Region, RegionRows};
 use crate::row_spans::{RowSpan, add, without};
 use crate::section::{AxisRange, Section};
 
-/// Approximate number of pixels of a task: regions leave gaps, which are read too.
+/// Approximate number of pixels of a task, including gaps between regions, which are read as well.
 const TASK_PIXELS: u64 = 1 << 17;
-/// The most lines of a task.
+/// Maximum number of lines of a task.
 const TASK_LINES: usize = 1024;
-/// The most planes of a task.
+/// Maximum number of planes of a task.
 const TASK_PLANES: u64 = 64;
-/// How many planes ahead lines are prefetched, and the most pixels of a plane for which that pays: the processor fetches
-/// long rows by itself.
+/// Number of planes ahead for prefetching, and maximum number of pixels of a plane for which it pays:
+/// processors prefetch long rows by themselves.
 const PLANES_AHEAD: i64 = 2;
 const AHEAD_PIXELS: u64 = 1024;
-/// The most rows, and the most lines, of the regions of a request: a million, beyond real images, whose lines take some
-/// 40 MB.
+/// Maximum number of rows, and of lines, of the regions of a request: a million, beyond real images. Their
+/// lines take some 40 MB.
 const MOST_LINES: usize = 1 << 20;
 
-/// One line of one region in the first plane.
+/// A line of a region in the first plane.
 #[derive(Clone, Copy, Debug)]
 struct PlaneLine {
-    /// Its output is the number of the region.
+    /// Line; its output is the number of the region.
     line: Line,
     /// The position of the first line of its leaf.
     leaf_position: u64,
 }
 
-/// Lines of a plane that are always of the same task.
+/// Lines of a plane that always belong to the same task.
 #[derive(Clone, Debug)]
 struct PlanePiece {
     lines: Range<usize>,
-    /// How many pixels their ranges have.
+    /// Number of pixels in the lines' byte ranges.
     pixels: u64,
-    /// Those from the first to the last in the file.
+    /// Range from the first to the last pixel in the file.
     span: Range<u64>,
 }
 
-/// The lines of regions.
+/// Lines of regions.
 #[derive(Clone, Debug)]
 pub(crate) struct RegionLines {
-    /// The lines of the plane that begins at pixel 0, by rows.
+    /// Lines of the plane that begins at pixel 0, ordered by row.
     lines: Vec<Line>,
     pieces: Vec<PlanePiece>,
     planes: Outer,
     planes_per_task: u64,
-    /// Pixels from a plane to the one whose lines are prefetched meanwhile.
+    /// Distance in pixels to the plane whose lines are prefetched.
     ahead: i64,
     sequential: bool,
     pixels: u64,
 }
 
 impl RegionLines {
-    /// The lines of `regions` within a section: rows, those that run on into each other joined. With `union`, a pixel that lies in several is taken once, and all are one
-    /// region.
+    /// Creates the lines of `regions` within a section: their rows, with contiguous rows merged. With
+    /// `union`, all regions count as one, and pixels in several of them are used once.
     pub(crate) fn new(
         image: &Image,
         section: &Section,
@@ -79,8 +79,8 @@ impl RegionLines {
         let axes = image.axes();
         if axes.len() < 2 || !reduced[0] || !reduced[1] {
             let expected = "a region on NAXIS1 and NAXIS2, both reduced";
-            let found = format!("{} axes, of which these are not both reduced", axes.len());
-            return Err(image.refused(Reason::Region, expected, found));
+            let actual = format!("{} axes, of which these are not both reduced", axes.len());
+            return Err(image.refused(Reason::Region, expected, actual));
         }
         let mut lines = plane_lines(image, section, regions, union, options)?;
         let plane_pixels: u64 = lines.iter().map(|line| line.stretch.count).sum();
@@ -88,7 +88,7 @@ impl RegionLines {
         let planes = Outer { origin: grid.origin, loops: grid.loops.clone() };
         // A section without pixels has no planes either.
         let count = if section.pixels() == 0 { 0 } else { planes.count() };
-        // Whole tiles are a task where that is possible.
+        // A task consists of whole tiles if possible.
         let PixelBytes { unit, size, .. } = image.pixel_bytes();
         let most_lines = if unit > 1 { LINES_OF_TILES as usize } else { TASK_LINES };
         let pieces = pieces(&lines, size, TASK_PIXELS.max(unit), most_lines);
@@ -115,7 +115,7 @@ impl RegionLines {
         })
     }
 
-    /// The pieces of a task, each with the place of its plane.
+    /// Returns the pieces of a task, each with the place of its plane.
     fn pieces_of(&self, task: u64) -> impl Iterator<Item = (&PlanePiece, Place)> {
         let pieces = self.pieces.len() as u64;
         let first = task * self.planes_per_task;
@@ -126,7 +126,7 @@ impl RegionLines {
         (first..end).map(piece)
     }
 
-    /// The file pixel furthest from the beginning.
+    /// Returns the last pixel of the file that the lines reach.
     pub(crate) fn last_pixel(&self) -> Option<u64> {
         let last = self.lines.iter().map(|line| line.stretch.span().end - 1);
         let end = last.max()? + self.planes.origin;
@@ -137,7 +137,7 @@ impl RegionLines {
 /// Purpose of the memory, for errors.
 const LINES: &str = "the rows of regions";
 
-/// The lines of every region in the plane that begins at pixel 0, in the order of the section.
+/// Returns the lines of every region in the plane that begins at pixel 0, in the order of the section.
 fn plane_lines(
     image: &Image,
     section: &Section,
@@ -147,26 +147,26 @@ fn plane_lines(
 ) -> Result<Vec<Line>, Error> {
     let columns = section.ranges()[0];
     let mut lines: Vec<PlaneLine> = Vec::new();
-    let mut taken = BTreeMap::new();
+    let mut spans_of_rows = BTreeMap::new();
     for (number, region) in (0..).zip(regions) {
-        let mut whole = Vec::new();
+        let mut stretches = Vec::new();
         for_each_span(image, section, region, options, |row, spans| {
             let row_pixel = spans[0].y * image.axes()[0];
             let mut push =
-                |spans: &[RowSpan]| push_spans(&mut whole, columns, row, row_pixel, spans);
+                |spans: &[RowSpan]| push_spans(&mut stretches, columns, row, row_pixel, spans);
             if union {
-                let taken = taken.entry(row).or_insert_with(Vec::new);
-                push(&without(spans, taken))?;
-                add(spans, taken);
+                let row_spans = spans_of_rows.entry(row).or_insert_with(Vec::new);
+                push(&without(spans, row_spans))?;
+                add(spans, row_spans);
             } else {
                 push(spans)?;
             }
-            if whole.len() + lines.len() > MOST_LINES { Err(too_many(image)) } else { Ok(()) }
+            if stretches.len() + lines.len() > MOST_LINES { Err(too_many(image)) } else { Ok(()) }
         })?;
         let output = if union { 0 } else { number };
         let size = image.pixel_bytes().size;
         let mut leaf = None;
-        for (stretch, position) in whole {
+        for (stretch, position) in stretches {
             let more = stretch.count.div_ceil(line_pixels(stretch.stride, size));
             if lines.len() as u64 + more > MOST_LINES as u64 {
                 return Err(too_many(image));
@@ -176,19 +176,19 @@ fn plane_lines(
                 let position = position + before;
                 let (leaf, leaf_position) = place_in_leaf(&mut leaf, stretch.count, position);
                 let line = Line { stretch, output, position, leaf };
-                // Room for `more` lines is reserved.
+                // Memory for `more` lines is reserved.
                 lines.push(PlaneLine { line, leaf_position });
             });
         }
     }
     let row = |line: &PlaneLine| line.leaf_position / columns.count.max(1);
-    // No two lines of a region have one position.
-    lines.sort_unstable_by_key(|of| (row(of), of.line.output, of.line.position));
-    Ok(memory::collected(lines.into_iter().map(|of| of.line), LINES)?)
+    // No two lines of a region have the same position.
+    lines.sort_unstable_by_key(|line| (row(line), line.line.output, line.line.position));
+    Ok(memory::collected(lines.into_iter().map(|line| line.line), LINES)?)
 }
 
-/// Places the next line of a region as [`crate::lines::GridLines`] does: in the open leaf (its pixels, and the position of
-/// its first line) or in a new one.
+/// Places the next line of a region as [`crate::lines::GridLines`] does: in the open leaf, given by its
+/// number of pixels and the position of its first line, or in a new one.
 fn place_in_leaf(open: &mut Option<(u64, u64)>, count: u64, position: u64) -> (LeafPlace, u64) {
     const LEAF: u64 = LEAF_PIXELS as u64;
     match open {
@@ -203,8 +203,8 @@ fn place_in_leaf(open: &mut Option<(u64, u64)>, count: u64, position: u64) -> (L
     }
 }
 
-/// Calls `each` with every row of the section, by its number within it, that a region has pixels in, and with their
-/// spans.
+/// Calls `each` for every row of the section that contains pixels of a region, with the number of the row in
+/// the section and the spans.
 fn for_each_span(
     image: &Image,
     section: &Section,
@@ -237,9 +237,8 @@ fn too_many(image: &Image) -> Error {
     image.refused(Reason::Memory, expected, "more")
 }
 
-/// Adds the part of some spans of a row inside the section to the stretches of a region, each with
-/// the position of its first pixel. A span that continues the last stretch extends it, as in
-/// [`Grid`].
+/// Adds the part of a row's spans inside the section to the stretches of a region, each with the position of
+/// its first pixel. A span that continues the last stretch extends it, as in [`Grid`].
 fn push_spans(
     stretches: &mut Vec<(Stretch, u64)>,
     columns: AxisRange,
@@ -267,7 +266,7 @@ fn push_spans(
     Ok(())
 }
 
-/// Cuts a stretch into lines: each, and how many pixels come before it.
+/// Splits a stretch into lines, and calls `line` with each and the number of pixels before it.
 fn split(stretch: Stretch, size: u64, mut line: impl FnMut(Stretch, u64)) {
     let length = line_pixels(stretch.stride, size);
     for before in (0..stretch.count).step_by(length as usize) {
@@ -277,7 +276,7 @@ fn split(stretch: Stretch, size: u64, mut line: impl FnMut(Stretch, u64)) {
     }
 }
 
-/// The steps of the range, from and up to before, that lie in `first..=last`.
+/// Returns the first and last step of the range whose positions are in `first..=last`.
 fn indices_in(range: AxisRange, first: u64, last: u64) -> Option<(u64, u64)> {
     if range.count == 0 || first > last {
         return None;
@@ -294,26 +293,27 @@ fn indices_in(range: AxisRange, first: u64, last: u64) -> Option<(u64, u64)> {
     (from <= to).then(|| (from as u64, to as u64 + 1))
 }
 
-/// Cuts the lines of a plane into pieces of about a task each.
+/// Divides the lines of a plane into pieces of about one task each.
 fn pieces(lines: &[Line], size: u64, most_pixels: u64, most_lines: usize) -> Vec<PlanePiece> {
     let mut pieces: Vec<PlanePiece> = Vec::new();
-    // Pixels of the last piece, without those between them.
-    let mut wanted = 0;
+    // Pixels of the last piece, without the gaps.
+    let mut line_pixels_of_piece = 0;
     for (index, line) in lines.iter().enumerate() {
         let span = line.stretch.span();
-        let is_full =
-            |piece: &PlanePiece| wanted >= most_pixels || index - piece.lines.start >= most_lines;
+        let is_full = |piece: &PlanePiece| {
+            line_pixels_of_piece >= most_pixels || index - piece.lines.start >= most_lines
+        };
         let begins = line.leaf != LeafPlace::Next && pieces.last().is_none_or(is_full);
         if begins {
             pieces.push(PlanePiece { lines: index..index, pixels: 0, span: span.clone() });
-            wanted = 0;
+            line_pixels_of_piece = 0;
         }
         if let Some(piece) = pieces.last_mut() {
             piece.lines.end = index + 1;
             piece.pixels += line.stretch.pixels_read(size);
             piece.span = piece.span.start.min(span.start)..piece.span.end.max(span.end);
         }
-        wanted += line.stretch.count;
+        line_pixels_of_piece += line.stretch.count;
     }
     pieces
 }
@@ -372,7 +372,7 @@ mod tests {
             x in -5.0..45f64,
             radius in 0.0..40f64,
             steps in prop::collection::vec(prop::sample::select(vec![-2i64, -1, 1, 3]), 3),
-            kept: bool,
+            keeps_planes: bool,
         ) {
             let axes = [40, 30, 7];
             let pixels = vec![0u8; 40 * 30 * 7];
@@ -384,7 +384,7 @@ mod tests {
                 Region::circle(x, 20.0, radius).unwrap(),
                 Region::rectangle(20.0, 15.0, 3.0, 50.0, 0.0).unwrap(),
             ];
-            let (reduced, options) = ([true, true, !kept], RunOptions::default());
+            let (reduced, options) = ([true, true, !keeps_planes], RunOptions::default());
             let lines = RegionLines::new(&image, &section, &reduced, &regions, false, &options);
             let lines = lines.unwrap();
             let reads = LineReads { lines: &lines, pixels: image.pixel_bytes() };

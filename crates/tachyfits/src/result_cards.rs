@@ -1,4 +1,4 @@
-//! The cards of results: what the header of an image says about numbers computed from it.
+//! Cards of results: header cards of an image for numbers computed from it.
 
 use tachyfits_format::{Card, Fate, ResultAxis};
 
@@ -7,10 +7,10 @@ use crate::image::Image;
 use crate::section::{AxisRange, Section};
 
 impl Image {
-    /// The cards of a result of this image, but the mandatory ones: over a section, with the fate of each axis (0 is
-    /// NAXIS1), as [`tachyfits_format::result_cards`] gives them. With `same_quantity` values are of the quantity that
-    /// BTYPE names; otherwise it is left out. With `with_tables` the result has the HDUs of [`Image::result_tables`] beside it;
-    /// otherwise, coordinates that need these are left out.
+    /// Returns the optional cards of a result of this image over a section, with the fate of each axis (0 is
+    /// NAXIS1), as [`tachyfits_format::result_cards`] defines them. BTYPE is omitted unless values are of the
+    /// `same_quantity`. With `with_tables`, the HDUs of [`Image::result_tables`] accompany the result;
+    /// otherwise coordinates that need them are omitted.
     ///
     /// ```
     /// let cards = ["SIMPLE  =                    T", "BITPIX  =                    8",
@@ -30,7 +30,7 @@ impl Image {
     /// ```
     ///
     /// # Errors
-    /// If the section is not of this image, a fate is missing, or the coordinates are invalid.
+    /// If the section does not belong to this image, a fate is missing, or the coordinates are invalid.
     pub fn result_cards(
         &self,
         section: &Section,
@@ -41,8 +41,8 @@ impl Image {
         self.surviving_cards(&self.result_axes(section, fates)?, same_quantity, with_tables)
     }
 
-    /// The bytes of the HDUs that the coordinates of a result need: tables of -TAB axes, and images of corrections for the pixels
-    /// of the section. Empty without any.
+    /// Returns the bytes of the HDUs that the coordinates of a result need: tables of -TAB axes, and images
+    /// of corrections for the pixels of the section. Empty if none are needed.
     ///
     /// # Errors
     /// As [`Image::result_cards`], and if a table cannot be read.

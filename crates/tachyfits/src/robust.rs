@@ -1,10 +1,9 @@
-//! The robust rms: the width of the peak that the noise makes in the histogram of the pixels, of each plane or of
-//! everything.
+//! The robust rms: the width of the noise peak in the histogram of the pixels, per plane or of all pixels.
 //!
-//! It does what `ObitFArrayRMS` of Obit (W. D. Cotton, PASP 120, 439, 2008) does, the load of his experiment on reading
-//! and computing at the same time ("Efficacy of Double Buffered I/O", 2018), and differs in being computed in f64, in
-//! taking the middle of the fullest cell for the mode, and in leaving out the first and the last cell, which hold
-//! whatever lies beyond, of the last sum too.
+//! Implements `ObitFArrayRMS` of Obit (W. D. Cotton, PASP 120, 439, 2008), the workload of the experiment on
+//! overlapping reads and computation ("Efficacy of Double Buffered I/O", 2018). Differences: it computes in
+//! f64, uses the middle of the fullest cell as the mode, and excludes the first and the last cell, which
+//! contain all outliers, from the final sum as well.
 
 use std::ops::{Range, RangeInclusive};
 use std::sync::{Mutex, PoisonError};
@@ -23,37 +22,37 @@ use crate::order_statistics::{Passes, part};
 use crate::section::Section;
 use crate::workers::{Own, Workers};
 
-/// Bytes of the planes that are in memory together. Where there is no room for two, each step goes over a plane in
-/// pieces; there is for two of 8192 by 8192 16-bit integers.
+/// Maximum bytes of planes in memory at the same time: enough for two planes of 8192 × 8192 16-bit integers.
+/// If two planes do not fit, each step reads a plane in pieces.
 const PLANES_BYTES: u64 = 256 << 20;
-/// The most planes that are read ahead, and the fewest as long as there is room for more than two.
+/// Maximum number of planes to read ahead, and minimum number if more than two planes fit.
 const MOST_AHEAD: usize = 8;
 const LEAST_AHEAD: usize = 2;
 
-/// Fewer pixels do not measure noise.
+/// Minimum number of pixels for a measurement of noise.
 const LEAST_PIXELS: u64 = 5;
-/// Noise that is a smaller part of the largest value is not told from rounding.
+/// Minimum ratio of noise to the largest value that is distinguishable from rounding.
 const LEAST_NOISE: f64 = 1e-5;
 const PIXELS_PER_CELL: u64 = 30;
 const LEAST_CELLS: u64 = 100;
 const MOST_CELLS: u64 = 1 << 24;
-/// Widths of the peak at half its height, in cells, that are good enough, and the one that is aimed at.
+/// Acceptable widths of the peak at half height in cells, and the target width.
 const WIDTHS: RangeInclusive<usize> = 10..=50;
 const WIDTH: f64 = 25.0;
-/// Histograms that are tried.
+/// Maximum number of histograms.
 const TRIES: usize = 20;
-/// Half widths to each side of the mode that the second moment is taken over.
+/// Range of the second moment on each side of the mode, in half widths.
 const HALF_WIDTHS: usize = 3;
 
 /// Pixels that can be read repeatedly.
 trait RobustPixels {
     fn stats(&mut self) -> Result<Stats, Error>;
-    /// Adds the pixels to counters that were made for the cells.
+    /// Adds the pixels to counters, one for each of the cells.
     fn count(&mut self, cells: &Cells, counts: &mut CellCounts) -> Result<(), Error>;
 }
 
-/// The robust rms; NaN for fewer than five defined pixels, an infinite one among them, or a peak of
-/// a cell or two.
+/// Computes the robust rms; NaN for fewer than five defined pixels, an infinite pixel, or a peak of one or
+/// two cells.
 fn robust_rms(pixels: &mut dyn RobustPixels, counts: &mut CellCounts) -> Result<f64, Error> {
     let stats = pixels.stats()?;
     let (Some(min), Some(max)) = (stats.min, stats.max) else { return Ok(f64::NAN) };
@@ -78,7 +77,7 @@ fn robust_rms(pixels: &mut dyn RobustPixels, counts: &mut CellCounts) -> Result<
             return Ok(peak.deviation(counts) / density)
                 .map(|rms| if rms > raw { raw } else { rms });
         }
-        // A peak within one cell is taken to be a cell wide.
+        // A peak within a single cell is assumed to be one cell wide.
         let half = 0.5 * peak.width().max(1) as f64 / density * cells as f64 / WIDTH;
         let middle = low + peak.mode as f64 / density;
         (low, high) = (middle - half, middle + half);
@@ -86,13 +85,14 @@ fn robust_rms(pixels: &mut dyn RobustPixels, counts: &mut CellCounts) -> Result<
     Ok(raw)
 }
 
-/// Empties counters and makes as many as there are cells.
+/// Clears the counters and resizes them to the number of cells.
 fn reset(counts: &mut CellCounts, cells: usize) -> Result<(), NoMemory> {
-    let short = |_| NoMemory::of::<[u64; 2]>(cells, "the cells of the robust rms");
-    counts.reset(cells).map_err(short)
+    let out_of_memory = |_| NoMemory::of::<[u64; 2]>(cells, "the cells of the robust rms");
+    counts.reset(cells).map_err(out_of_memory)
 }
 
-/// The fullest cell, and the outermost ones that are more than half as full; the first and the last do not count.
+/// The fullest cell, and the outermost cells that are more than half as full, excluding the first and the
+/// last cell.
 #[derive(Clone, Copy, Debug)]
 struct Peak {
     mode: usize,
@@ -120,7 +120,8 @@ impl Peak {
         self.right - self.left
     }
 
-    /// The standard deviation, in cells, of the pixels about the peak; NaN where they fill no more than two cells.
+    /// Returns the standard deviation of the pixels about the peak, in cells; NaN if they fill at most two
+    /// cells.
     fn deviation(&self, counts: &CellCounts) -> f64 {
         let last = counts.cells().len() - 2;
         let from = self.mode.saturating_sub(HALF_WIDTHS * (self.mode - self.left)).max(1);
@@ -140,15 +141,15 @@ impl Peak {
 }
 
 impl Image {
-    /// The robust rms of the pixels of a section, one for each plane of NAXIS1 and NAXIS2 or one of
-    /// all: the width of the noise in the histogram, which sources hardly change. NaN and BLANK are
-    /// ignored; NaN for fewer than five defined pixels, an infinite one, or no peak. It is computed
-    /// `repeat` times, for experiments; 0 only reads, and gives NaN.
+    /// Computes the robust rms of the pixels of a section, per plane of NAXIS1 and NAXIS2 or of all pixels:
+    /// the width of the noise in the histogram, which sources hardly change. NaN and BLANK are ignored; the
+    /// result is NaN for fewer than five defined pixels, an infinite one, or no peak. It is computed `repeat`
+    /// times, for experiments; 0 only reads, and gives NaN.
     ///
-    /// Planes of up to 128 MiB are read once and processed in memory while later ones are read
-    /// (with [`Buffering::Double`], or when the bytes are not in the page cache): each by one
-    /// thread if enough of them fit, otherwise fewer planes by several threads each. For larger
-    /// planes, and for a single one, every step is a pass over the storage.
+    /// Planes of up to 128 MiB are read once and processed in memory while later ones are read (with
+    /// [`Buffering::Double`], or if the bytes are not in the page cache): by one thread per plane if enough
+    /// planes fit, otherwise by several threads per plane. For larger planes, and for a single one, every
+    /// step is a pass over the storage.
     ///
     /// # Errors
     /// As [`Image::stats`].
@@ -162,7 +163,8 @@ impl Image {
         self.robust_rms_within(PLANES_BYTES, per_plane, section, repeat, options)
     }
 
-    /// The same with another limit for the bytes of planes in memory; tests make it small.
+    /// Works like [`Image::robust_rms`] with another limit for the bytes of planes in memory; tests use a
+    /// small one.
     ///
     /// # Errors
     /// As [`Image::robust_rms`].
@@ -205,26 +207,26 @@ impl Image {
     }
 }
 
-/// The planes of a section.
+/// Planes of a section.
 struct Planes<'a> {
     image: &'a Image,
     section: &'a Section,
     reduced: Vec<bool>,
     count: u64,
-    /// Of each.
+    /// Number of pixels of each plane.
     pixels: u64,
     tier: Tier,
 }
 
 impl Planes<'_> {
-    /// The lines of a plane, which lies within the image.
+    /// Returns the lines of a plane, which must be within the image.
     fn lines(&self, plane: u64) -> Result<GridLines, Error> {
         let section = self.image.section(&part(self.section, &self.reduced, plane))?;
         let grid = Grid::new(self.image.axes(), &section, &vec![true; self.reduced.len()]);
         Ok(GridLines::new(&grid, true, self.image.pixel_bytes()))
     }
 
-    /// A plane for each task.
+    /// Processes each plane as one task.
     fn in_memory(
         &self,
         arrangement: Arrangement,
@@ -264,7 +266,7 @@ impl Planes<'_> {
         Ok(report)
     }
 
-    /// Plane after plane, each in passes of all threads.
+    /// Processes one plane after the other, each in passes of all threads.
     fn in_passes(
         &self,
         repeat: u64,
@@ -276,7 +278,7 @@ impl Planes<'_> {
         let mut counts = CellCounts::default();
         for (plane, result) in (0..).zip(results) {
             let lines = self.lines(plane)?;
-            let mut passed = Passed {
+            let mut pixels = Passed {
                 image: self.image,
                 lines: &lines,
                 bytes,
@@ -284,15 +286,15 @@ impl Planes<'_> {
                 passes: &mut passes,
             };
             if repeat == 0 {
-                passed.read()?;
+                pixels.read()?;
             }
-            *result = repeated(&mut passed, repeat, &mut counts)?;
+            *result = repeated(&mut pixels, repeat, &mut counts)?;
         }
         Ok(passes.finish())
     }
 }
 
-/// The robust rms, computed several times; NaN for never.
+/// Computes the robust rms `repeat` times; NaN for 0.
 fn repeated(
     pixels: &mut dyn RobustPixels,
     repeat: u64,
@@ -320,34 +322,34 @@ impl Tasks for Planes<'_> {
     }
 }
 
-/// How planes in memory are worked on.
+/// Division of planes in memory among threads.
 struct Arrangement {
-    /// Planes that are worked on at the same time.
+    /// Number of planes processed at the same time.
     planes: usize,
-    /// Threads that work on each of them.
+    /// Number of threads per plane.
     threads: usize,
-    /// Planes that are read ahead.
+    /// Number of planes to read ahead.
     ahead: usize,
     buffering: Buffering,
 }
 
 impl Arrangement {
-    /// `most`: the planes that there is room for, at least two.
+    /// Chooses an arrangement; `most` is the number of planes that fit in memory, at least two.
     fn choose(most: u64, options: &RunOptions<'_>) -> Arrangement {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let threads = options.workers();
         let planes = most.saturating_sub(LEAST_AHEAD).clamp(1, threads);
         let buffering = match options.buffering {
-            // While all threads work on one plane, only a reader thread reads.
+            // While all threads process one plane, only a reader thread can read.
             Buffering::Auto if planes == 1 && threads > 1 => Buffering::Double,
-            chosen => chosen,
+            buffering => buffering,
         };
         let ahead = (most - planes).min(MOST_AHEAD);
         Arrangement { planes, threads: threads / planes, ahead, buffering }
     }
 }
 
-/// Counters that were used, to be used again: they may be many, and new memory would be cleared by the system.
+/// Used counters for reuse: they may be numerous, and the system would clear new memory.
 #[derive(Default)]
 struct Spare(Mutex<Vec<CellCounts>>);
 
@@ -366,14 +368,14 @@ struct Plane<'a> {
     image: &'a Image,
     lines: &'a GridLines,
     fetched: &'a Fetched<'a>,
-    /// The first of the fetched pieces that each task of the lines takes.
+    /// Index of the first fetched piece of each task of the lines.
     firsts: Vec<usize>,
     tier: Tier,
     threads: usize,
     spare: &'a Spare,
 }
 
-/// For each task of the lines, how many pieces the ones before it take.
+/// Returns, for each task of the lines, the number of pieces of the tasks before it.
 fn first_pieces(lines: &GridLines, pixels: PixelBytes) -> Vec<usize> {
     let mut pieces = Vec::new();
     let mut before = |task| {
@@ -385,7 +387,7 @@ fn first_pieces(lines: &GridLines, pixels: PixelBytes) -> Vec<usize> {
 }
 
 impl Plane<'_> {
-    /// Hands each line of a task and its first position to `take`.
+    /// Passes each line of a task and its first position to `take`.
     fn visit(&self, task: u64, gathered: &mut Vec<u8>, mut take: impl FnMut(&[u8], u64)) {
         let mut piece = self.firsts[task as usize];
         let pixels = self.image.pixel_bytes();
@@ -395,14 +397,14 @@ impl Plane<'_> {
         });
     }
 
-    /// Goes over all tasks with the threads of this plane; results are merged in the order of the tasks.
+    /// Runs all tasks with the threads of this plane; results are merged in the order of the tasks.
     fn run<W, R: Send>(
         &self,
         scratch: impl Fn() -> W + Sync,
         work: impl Fn(&mut W, u64) -> Result<R, Error> + Sync,
         mut merge: impl FnMut(R) + Send,
     ) -> Result<(), Error> {
-        // Within the run of the planes, and so of its job.
+        // Runs within the run of the planes, and so in the same job.
         let options = RunOptions::default().threads(self.threads);
         self.image.run(
             &NoReads(self.lines.tasks()),
@@ -421,7 +423,7 @@ impl Plane<'_> {
 
 impl RobustPixels for Plane<'_> {
     fn stats(&mut self) -> Result<Stats, Error> {
-        // Line by line, as statistics of a section are: so the bits are theirs.
+        // Folded line by line, like the statistics of a section, so that the bits are the same.
         let fold = StatsFold { encoding: self.image.encoding(), tier: self.tier };
         let mut total = Stats::default();
         let work = |gathered: &mut Vec<u8>, task| {
@@ -468,7 +470,7 @@ impl RobustPixels for Plane<'_> {
     }
 }
 
-/// Counts the pixels of a line, a leaf at a time; `decoded` has room for a leaf.
+/// Counts the pixels of a line, a leaf at a time; `decoded` is a buffer for one leaf.
 fn count_line(
     bytes: &[u8],
     encoding: &Encoding,
@@ -495,7 +497,7 @@ struct Passed<'a, 'o> {
 }
 
 impl Passed<'_, '_> {
-    /// Reads it for the sake of reading.
+    /// Reads the plane without using its pixels.
     fn read(&mut self) -> Result<(), Error> {
         let (image, lines, pixels) = (self.image, self.lines, self.image.pixel_bytes());
         let reads = Fetches(LineReads { lines, pixels });
@@ -508,7 +510,7 @@ impl Passed<'_, '_> {
     }
 }
 
-/// Reads that are made for their own sake, also where the bytes could be used in place.
+/// Reads that copy the bytes even if they could be used in place.
 struct Fetches<'a>(LineReads<'a>);
 
 impl Tasks for Fetches<'_> {

@@ -1,9 +1,9 @@
-//! Rows: many outputs side by side, fed one row of pixels after the other. The plan of every reduction whose innermost
-//! loop is kept, such as the image of a range of channels.
+//! Rows: the plan of every reduction whose innermost loop is not reduced, such as the image of a range of
+//! channels. Many contiguous outputs accumulate one row of pixels after the other.
 //!
-//! Outputs are cut into tiles and the rows of a tile into slabs; each slab becomes a state, and the slabs of a tile are
-//! merged in order, by the threads that computed them. Neighbouring tiles take turns, so that bytes that lie near each other are read one after the other.
-//! Sizes depend on the section alone, and so does every sum.
+//! Outputs are divided into tiles, and the rows of a tile into slabs. Each slab becomes a state, and the
+//! threads that compute them merge the slabs of a tile in order. Neighbouring tiles are interleaved, so that
+//! neighbouring bytes are read consecutively. Sizes depend only on the section, and so does every sum.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -18,32 +18,33 @@ use crate::image::{Image, tier};
 use crate::lines::{PixelBytes, Stretch};
 use crate::merging::Merging;
 
-/// Outputs of a tile: 32 KiB of f32 per row, so that reads are worth their cost, and 64 KiB per
-/// quantity of a state. Twice as many would exceed the allocator's threshold (128 KiB), and every
-/// state would be mapped separately.
+/// Number of outputs of a tile: 32 KiB of f32 per row, so that a read pays, and 64 KiB per quantity of a
+/// state. Twice the number would exceed the allocator's threshold (128 KiB), and every state would be mapped
+/// separately.
 const TILE_OUTPUTS: u64 = 1 << 13;
-/// Pixels of a slab: 1 MiB of f32, which the second-level cache holds for a second pass.
+/// Number of pixels of a slab: 1 MiB of f32, which stays in the L2 cache for a second pass.
 const SLAB_PIXELS: u64 = 1 << 18;
 const LEAST_ROWS: u64 = 16;
-/// Sums within a slab are plain.
+/// Sums within a slab use plain addition.
 const MOST_ROWS: u64 = 256;
-/// The most slabs of a task.
+/// Maximum number of slabs of a task.
 const SLABS_PER_TASK: u64 = 64;
-/// Outputs of a task, but of a single slab: their states, some 70 bytes each, wait until they are merged.
+/// Maximum outputs per task; single-slab tasks are exempt. The states, some 70 bytes per output, wait until
+/// they are merged.
 const TASK_OUTPUTS: u64 = 1 << 16;
-/// Pixels of a page, for those that are read one by one.
+/// Bytes of a page, beyond which pixels are read one by one.
 const FAR_BYTES: u64 = 4096;
 
-/// Bytes of neighbouring tiles that take turns: a large page of the page cache, which is entered whole for any of its
-/// bytes.
+/// Bytes of interleaved neighbouring tiles: a large page of the page cache, which is loaded as a whole for
+/// any of its bytes.
 const GROUP_BYTES: u64 = 2 << 20;
-/// Their outputs at most, whose states, some 70 bytes each, wait for their next slab.
+/// Maximum outputs of interleaved tiles, whose states, some 70 bytes per output, wait for their next slab.
 const GROUP_OUTPUTS: u64 = 1 << 19;
 
 /// Operation on the rows of a slab.
 pub(crate) trait RowFold: Sync {
     type State: Send;
-    /// The state of a slab of `outputs` outputs.
+    /// Returns the state of a slab with `outputs` outputs.
     fn slab(
         &self,
         outputs: usize,
@@ -57,23 +58,23 @@ pub(crate) trait RowFold: Sync {
 
 /// A row of a tile.
 pub(crate) struct Row<'a> {
-    /// As many pixels as the tile has outputs.
+    /// Bytes of the row; it has one pixel per output of the tile.
     pub(crate) bytes: &'a [u8],
     /// Linear index of the row among the reduced pixels.
     pub(crate) position: u64,
 }
 
-/// The order in which rows are read.
+/// Order in which rows are read.
 #[derive(Clone, Debug)]
 pub(crate) struct RowPlan {
     inner: Loop,
-    /// The loops around that are kept, from the section's first pixel.
+    /// Outer loops that are not reduced, from the section's first pixel.
     kept: Outer,
-    /// Those that are reduced, from pixel 0.
+    /// Reduced loops, from pixel 0.
     reduced: Outer,
     tile: u64,
     tiles_per_loop: u64,
-    /// Tiles that take turns.
+    /// Number of interleaved tiles.
     group: u64,
     slab_rows: u64,
     slabs_per_tile: u64,
@@ -82,11 +83,11 @@ pub(crate) struct RowPlan {
     pixels: PixelBytes,
 }
 
-/// One slab of one tile.
+/// A slab of a tile.
 struct Slab {
-    /// Of the tile, among all of them.
+    /// Number of the tile.
     tile: u64,
-    /// Of the slab, within its tile.
+    /// Number of the slab in its tile.
     number: u64,
     first_pixel: u64,
     outputs: u64,
@@ -97,10 +98,10 @@ impl RowPlan {
     pub(crate) fn new(grid: &Grid, pixels: PixelBytes) -> RowPlan {
         let (inner, outer) = grid.split_innermost(false);
         let stride = inner.stride.unsigned_abs();
-        // Pixels of the file that are read for one of the row.
+        // Number of pixels of the file read per pixel of the row.
         let cost = stride.min(FAR_BYTES / pixels.size).max(1);
         let tile = (TILE_OUTPUTS / cost).max(LEAST_ROWS).min(inner.count.max(1));
-        let kept = outer.only(false, grid.origin);
+        let unreduced = outer.only(false, grid.origin);
         let reduced = outer.only(true, 0);
         let slab_rows = (SLAB_PIXELS / (tile * cost)).clamp(LEAST_ROWS, MOST_ROWS);
         let rows = reduced.count();
@@ -109,12 +110,12 @@ impl RowPlan {
         let slab_pixels = tile * cost * slab_rows.min(rows.max(1));
         let group = (GROUP_BYTES / (tile * cost * pixels.size)).min(GROUP_OUTPUTS / tile);
         RowPlan {
-            slabs: kept.count() * tiles_per_loop * slabs_per_tile,
+            slabs: unreduced.count() * tiles_per_loop * slabs_per_tile,
             slabs_per_task: (SLAB_PIXELS / slab_pixels)
                 .min(TASK_OUTPUTS / tile)
                 .clamp(1, SLABS_PER_TASK),
             inner,
-            kept,
+            kept: unreduced,
             reduced,
             tile,
             tiles_per_loop,
@@ -125,7 +126,7 @@ impl RowPlan {
         }
     }
 
-    /// Rows that are added plainly before their sums are; all there are, if fewer.
+    /// Returns the number of rows summed by plain addition, at most the number of reduced rows.
     pub(crate) fn rows_together(&self) -> u64 {
         self.slab_rows.min(self.reduced.count())
     }
@@ -176,7 +177,8 @@ impl Tasks for RowPlan {
     }
 }
 
-/// Folds every row and hands the state of each tile to `finish`, in the order of the outputs. There must be a row.
+/// Folds every row, and passes the state of each tile to `finish`, in the order of the outputs. There must be
+/// at least one row.
 pub(crate) fn fold_rows<F: RowFold>(
     image: &Image,
     plan: &RowPlan,
@@ -187,7 +189,7 @@ pub(crate) fn fold_rows<F: RowFold>(
     let (encoding, tier) = (image.encoding(), tier());
     let pixels = plan.kept.count() * plan.inner.count * plan.reduced.count();
     let merging = Merging::new(plan.slabs_per_tile);
-    // Tiles whose last slab was computed: another thread may still merge.
+    // Tiles whose last slab was computed; another thread may still merge them.
     let mut due = VecDeque::new();
     let report = image.run(
         plan,
@@ -237,7 +239,7 @@ mod tests {
     use crate::{FitsFile, OpenOptions, RunOptions};
     use std::collections::HashMap;
 
-    /// More outputs than take turns, and not a whole number of tiles.
+    /// More outputs than interleaved tiles have, and not a whole number of tiles.
     const OUTPUTS: u64 = GROUP_OUTPUTS + 3 * TILE_OUTPUTS / 2;
     const ROWS: u64 = 35;
     const CUBES: u64 = 2;
@@ -271,19 +273,19 @@ mod tests {
         let mut rows_done: HashMap<u64, u64> = HashMap::new();
         let (mut finished, mut outputs) = (Vec::new(), 0);
         for slab in (0..plan.slabs).map(|index| plan.slab(index)) {
-            let done = rows_done.entry(slab.first_pixel).or_insert(0);
-            assert_eq!(slab.rows.start, *done);
-            assert_eq!(slab.number, *done / plan.slab_rows);
-            *done = slab.rows.end;
+            let next_row = rows_done.entry(slab.first_pixel).or_insert(0);
+            assert_eq!(slab.rows.start, *next_row);
+            assert_eq!(slab.number, *next_row / plan.slab_rows);
+            *next_row = slab.rows.end;
             if slab.number + 1 == plan.slabs_per_tile {
-                assert_eq!(*done, ROWS);
+                assert_eq!(*next_row, ROWS);
                 finished.push(slab.first_pixel);
                 outputs += slab.outputs;
             }
         }
         assert!(finished.is_sorted());
         assert_eq!((finished.len(), outputs), (rows_done.len(), CUBES * OUTPUTS));
-        // The first slabs of a group's tiles, before their second ones.
+        // The first slabs of a group's tiles precede their second ones.
         let turns = (0..=plan.group).map(|index| plan.slab(index));
         let turns: Vec<_> = turns.map(|slab| (slab.tile, slab.number)).collect();
         assert_eq!((turns[1], turns[plan.group as usize]), ((1, 0), (0, 1)));

@@ -1,5 +1,5 @@
-//! The share of each pixel that is inside a region, exactly: of ellipses by sectors and triangles, of boxes and polygons by
-//! integrals along their sides. Areas are those of pixels in the plane, as in photutils and astropy-regions.
+//! Exact shares of pixels inside a region: sectors and triangles for ellipses, integrals along the sides for
+//! boxes and polygons. Areas are measured in the plane of pixels, as in photutils and astropy-regions.
 
 use tachyfits_io::operation::RunOptions;
 use tachyfits_memory as memory;
@@ -7,10 +7,11 @@ use tachyfits_memory as memory;
 use crate::error::{Error, Reason};
 use crate::region::{Part, Region, RegionShape};
 
-/// The most pixels of the box around a region: 256 MiB of shares.
+/// Maximum number of pixels of the box around a region: 256 MiB of shares.
 const MOST_PIXELS: u64 = 1 << 25;
 
-/// By how much the share of a pixel in the hole of a ring may exceed its share in the outer shape, for rounding.
+/// Tolerance for rounding: maximum excess of a pixel's share in the hole of a ring over its share in the
+/// outer shape.
 const HOLE_SLACK: f64 = 1e-3;
 
 const WHAT: &str = "the shares of pixels";
@@ -18,31 +19,31 @@ const WHAT: &str = "the shares of pixels";
 /// A point in pixels, or in the units of an ellipse.
 type Point = (f64, f64);
 
-/// The shares of the pixels of the box around a region.
+/// Shares of the pixels in the bounding box of a region.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shares {
     /// First column of the box.
     pub x: u64,
     /// First row.
     pub y: u64,
-    /// Columns.
+    /// Number of columns.
     pub width: u64,
-    /// Rows.
+    /// Number of rows.
     pub height: u64,
-    /// The share of each pixel, from 0 to 1, row by row.
+    /// Share of each pixel, from 0 to 1, row by row.
     pub values: Vec<f64>,
 }
 
 impl Shares {
-    /// The share of a pixel of the box, and those that follow.
+    /// Returns the share of a pixel of the box, followed by those of the next pixels.
     pub(crate) fn from(&self, x: u64, y: u64) -> &[f64] {
         &self.values[((y - self.y) * self.width + (x - self.x)) as usize..]
     }
 }
 
 impl Region {
-    /// The share of each pixel that is inside, on a plane of this size. A ring is an ellipse, a box or a polygon without
-    /// one inside it.
+    /// Computes the share of each pixel inside the region, on a plane of this size. The region must be an
+    /// ellipse, a box, a polygon, or a ring: one of them with another one removed from its inside.
     ///
     /// ```
     /// use tachyfits::{Region, RunOptions};
@@ -53,7 +54,8 @@ impl Region {
     /// ```
     ///
     /// # Errors
-    /// [`Reason::Weights`] for another region, [`Reason::Memory`] for a box of more than 2^25 pixels, and cancelling.
+    /// [`Reason::Weights`] for another region, [`Reason::Memory`] for a box of more than 2^25 pixels, and if
+    /// the run is cancelled.
     pub fn shares(
         &self,
         width: u64,
@@ -93,8 +95,8 @@ impl Region {
     }
 }
 
-fn refused(expected: &str, found: &str) -> Error {
-    Error::refused(Reason::Weights, expected, found)
+fn refused(expected: &str, actual: &str) -> Error {
+    Error::refused(Reason::Weights, expected, actual)
 }
 
 fn shares_of_shape(
@@ -134,7 +136,7 @@ fn shares_of_shape(
     Ok(shares)
 }
 
-/// The pixels that a shape with these corners touches, their shares 0.
+/// Returns the box of pixels that a shape with these corners touches, with shares of 0.
 fn box_around(corners: &[Point], size: [u64; 2]) -> Result<Shares, Error> {
     let along = |pick: fn(&Point) -> f64, length: u64| {
         let (low, high) = corners
@@ -155,7 +157,7 @@ fn box_around(corners: &[Point], size: [u64; 2]) -> Result<Shares, Error> {
     Ok(Shares { x, y, width, height, values: memory::filled(pixels as usize, 0.0, WHAT)? })
 }
 
-/// The units of an ellipse, in which it is the unit circle.
+/// Units in which an ellipse is the unit circle.
 struct EllipseUnits {
     centre: Point,
     axes: Point,
@@ -180,7 +182,7 @@ impl EllipseUnits {
             for (x, share) in (shares.x..).zip(row) {
                 let right = at(x as f64 + 0.5);
                 let corners = [left.0, right.0, right.1, left.1];
-                // Ellipses are convex: a pixel whose corners are inside is inside.
+                // Ellipses are convex: if all corners of a pixel are inside, the pixel is.
                 *share = match corners.iter().all(is_inside) {
                     true => 1.0,
                     false => {
@@ -196,7 +198,7 @@ impl EllipseUnits {
     }
 }
 
-/// The signed area between the origin and the way from p to q that is in the unit circle.
+/// Returns the signed area between the origin and the part of the path from p to q inside the unit circle.
 fn in_unit_circle(p: Point, q: Point) -> f64 {
     let (dx, dy) = (q.0 - p.0, q.1 - p.1);
     let square = dx * dx + dy * dy;
@@ -207,17 +209,17 @@ fn in_unit_circle(p: Point, q: Point) -> f64 {
         return sector(p, q);
     }
     let step = root.sqrt();
-    // The end is q itself, not p + (q - p): beside the centre a rounding error is a wide angle.
+    // The end is q itself, not p + (q - p): near the centre a rounding error changes the angle much.
     let place = |part: f64| match part < 1.0 {
         true => (p.0 + part * dx, p.1 + part * dy),
         false => q,
     };
-    let one = place(((-along - step) / square).clamp(0.0, 1.0));
-    let other = place(((-along + step) / square).clamp(0.0, 1.0));
-    sector(p, one) + 0.5 * (one.0 * other.1 - one.1 * other.0) + sector(other, q)
+    let enter = place(((-along - step) / square).clamp(0.0, 1.0));
+    let leave = place(((-along + step) / square).clamp(0.0, 1.0));
+    sector(p, enter) + 0.5 * (enter.0 * leave.1 - enter.1 * leave.0) + sector(leave, q)
 }
 
-/// The signed area of the sector of the unit circle between two directions.
+/// Returns the signed area of the sector of the unit circle between two directions.
 fn sector(p: Point, q: Point) -> f64 {
     if p == q {
         return 0.0;
@@ -225,7 +227,7 @@ fn sector(p: Point, q: Point) -> f64 {
     0.5 * (p.0 * q.1 - p.1 * q.0).atan2(p.0 * q.0 + p.1 * q.1)
 }
 
-/// The shares of a simple polygon: for each side, the area of each pixel below it.
+/// Computes the shares of a simple polygon by adding, for each side, the signed area of each pixel below it.
 fn fill_polygon(
     corners: &[Point],
     shares: &mut Shares,
@@ -235,8 +237,8 @@ fn fill_polygon(
     if shares.values.is_empty() {
         return Ok(());
     }
-    let others = corners.iter().cycle().skip(1);
-    for (&(x0, y0), &(x1, y1)) in corners.iter().zip(others) {
+    let next_corners = corners.iter().cycle().skip(1);
+    for (&(x0, y0), &(x1, y1)) in corners.iter().zip(next_corners) {
         if x0 == x1 {
             continue;
         }
@@ -254,7 +256,7 @@ fn fill_polygon(
             if end > begin {
                 let heights = [begin, end].map(|at| y0 + slope * (at - x0));
                 for row in 0..shares.height {
-                    // Height of the side above the lower edge of the pixel, where it enters and leaves.
+                    // Height of the side above the lower edge of the pixel, at both ends.
                     let floor = (shares.y + row) as f64 - 0.5;
                     let mean = mean_clipped(heights[0] - floor, heights[1] - floor);
                     shares.values[row as usize * width + number] += part * mean;
@@ -267,11 +269,11 @@ fn fill_polygon(
     Ok(())
 }
 
-/// The mean of a number that goes from one value to another, clipped to 0 and 1. The parts between 0 and 1 and above 1 have
-/// their share of the way, which is exact however short the way is: integrals of both values would cancel where a side is
-/// nearly level.
-fn mean_clipped(one: f64, other: f64) -> f64 {
-    let (low, high) = (one.min(other), one.max(other));
+/// Returns the mean of a number that changes linearly between two values, clipped to 0 and 1. The parts
+/// between 0 and 1 and above 1 are weighted with their fractions, which is exact for any difference: a
+/// difference of integrals would cancel if a side is nearly level.
+fn mean_clipped(start: f64, stop: f64) -> f64 {
+    let (low, high) = (start.min(stop), start.max(stop));
     let (begin, end) = (low.clamp(0.0, 1.0), high.clamp(0.0, 1.0));
     if high == low {
         return begin;

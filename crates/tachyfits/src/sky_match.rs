@@ -1,6 +1,7 @@
-//! Positions on the sky that match: the nearest one, or all within an angle, by a k-d tree of unit vectors.
+//! Matches of positions on the sky: the nearest one, or all within an angle, with a k-d tree of unit vectors.
 //!
-//! Chords decide which position is nearest, the lower row of two equal ones; the angle is Vincenty's, as of astropy.
+//! Chords decide which position is nearest; of two equal ones, the lower row is used. Angles use Vincenty's
+//! formula, as in astropy.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,48 +11,49 @@ use tachyfits_memory::{self as memory, NoMemory};
 
 use crate::error::{Error, Reason};
 
-/// Rows without a partner have this number.
+/// Row number of a missing partner.
 pub const NO_ROW: i64 = -1;
 
-/// Positions of a task: some milliseconds.
+/// Positions per task: some milliseconds.
 const TASK_ROWS: usize = 1 << 13;
-/// Nodes of at most this many positions are searched one by one.
+/// Maximum number of positions of a node that are searched one by one.
 const BUCKET: usize = 8;
-/// Bands of latitude are about as wide as as many positions are far from each other.
+/// Approximate height of a latitude band, in mean distances of positions.
 const IN_BAND: f64 = 8.0;
-/// The tree is divided into this many parts before threads share the work.
+/// Number of parts into which the tree is divided before threads share the work.
 const PARTS: usize = 16;
-/// By how much a chord may be longer than the limit before its angle decides.
+/// Tolerance of chords beyond the limit: within it, the angle decides.
 const SLACK: f64 = 1.0 + 1e-9;
-/// Chords are known to about this: rounding of unit vectors.
+/// Rounding error of chords between unit vectors.
 const CHORD_ERROR: f64 = 1e-15;
 
 const WHAT: &str = "the positions to match";
 
-/// Positions in degrees; one that is not finite, or has a latitude beyond 90, matches nothing.
+/// Positions in degrees. A position that is not finite, or has a latitude beyond 90, matches nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct SkyPositions<'a> {
     /// Longitudes.
     pub longitude: &'a [f64],
-    /// As many latitudes.
+    /// Latitudes, one per longitude.
     pub latitude: &'a [f64],
 }
 
-/// The nearest partner of each position.
+/// Nearest partner of each position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NearestRows {
     /// Row of the partner, or [`NO_ROW`].
     pub rows: Vec<i64>,
-    /// Its angle in degrees; NaN without a partner.
+    /// Angle to the partner in degrees; NaN without a partner.
     pub separations: Vec<f64>,
 }
 
-/// Pairs within an angle: by row of the first positions, then by angle, then by row of the second.
+/// Pairs within an angle, sorted by row of the first positions, then by angle, then by row of the second
+/// positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MatchedPairs {
     /// Rows of the first positions.
     pub left: Vec<i64>,
-    /// Rows of the second.
+    /// Rows of the second positions.
     pub right: Vec<i64>,
     /// Angles in degrees.
     pub separations: Vec<f64>,
@@ -72,30 +74,30 @@ impl SkyPositions<'_> {
         Err(Error::refused(Reason::Rows, expected, self.latitude.len().to_string()))
     }
 
-    /// The direction of a row.
+    /// Returns the direction of a row.
     fn vector(&self, row: usize) -> Option<Vector> {
         let (longitude, latitude) = (self.longitude[row], self.latitude[row]);
-        let is_known = longitude.is_finite() && (-90.0..=90.0).contains(&latitude);
-        is_known.then(|| {
+        let is_valid = longitude.is_finite() && (-90.0..=90.0).contains(&latitude);
+        is_valid.then(|| {
             let (sin, cos) = latitude.to_radians().sin_cos();
             let (y, x) = longitude.to_radians().sin_cos();
             [cos * x, cos * y, sin]
         })
     }
 
-    /// The rows in bands of latitude, by longitude in each: a search that follows another one nearby finds the tree in the
-    /// caches of the processor.
+    /// Returns the rows sorted by bands of latitude, then by longitude: consecutive searches are then close
+    /// to each other, and find the tree in the CPU caches.
     fn neighbours_together(&self) -> Result<Vec<usize>, NoMemory> {
-        let known = |latitude: &&f64| (-90.0..=90.0).contains(*latitude);
+        let is_valid = |latitude: &&f64| (-90.0..=90.0).contains(*latitude);
         let ends =
-            self.latitude.iter().filter(known).fold((90.0f64, -90.0f64), |ends, &latitude| {
+            self.latitude.iter().filter(is_valid).fold((90.0f64, -90.0f64), |ends, &latitude| {
                 (ends.0.min(latitude), ends.1.max(latitude))
             });
         let bands = (self.len() as f64 / IN_BAND).sqrt().ceil();
         let scale = bands / (ends.1 - ends.0).max(f64::MIN_POSITIVE);
         let key = |row: usize| {
             let band = ((self.latitude[row] - ends.0) * scale).clamp(0.0, bands) as u32;
-            // Longitudes of one turn, in parts of a hundredth of an arc second.
+            // Longitude from 0 to 360 degrees, in units of 1e-7 degrees.
             (band, (self.longitude[row].rem_euclid(360.0) * 1e7) as u32, row)
         };
         let mut keys = memory::collected((0..self.len()).map(key), WHAT)?;
@@ -103,7 +105,7 @@ impl SkyPositions<'_> {
         memory::collected(keys.into_iter().map(|(.., row)| row), WHAT)
     }
 
-    /// The angle between a row and a row of other positions, in degrees.
+    /// Returns the angle between a row and a row of other positions, in degrees.
     fn separation(&self, row: usize, others: &SkyPositions<'_>, other: usize) -> f64 {
         let (sin, cos) = self.latitude[row].to_radians().sin_cos();
         let (other_sin, other_cos) = others.latitude[other].to_radians().sin_cos();
@@ -115,20 +117,21 @@ impl SkyPositions<'_> {
     }
 }
 
-/// Find the nearest of other positions for each position, at most `radius` degrees away.
+/// Finds the nearest of other positions for each position, at most `radius` degrees away.
 ///
 /// ```
 /// use tachyfits::RunOptions;
 /// use tachyfits::sky_match::{SkyPositions, nearest};
-/// let one = SkyPositions { longitude: &[10.0, 359.9], latitude: &[0.0, 0.0] };
-/// let other = SkyPositions { longitude: &[0.0, 90.0], latitude: &[0.0, 89.0] };
-/// let (found, _) = nearest(one, other, Some(1.0), &RunOptions::default())?;
-/// assert_eq!(found.rows, [-1, 0]);
+/// let positions = SkyPositions { longitude: &[10.0, 359.9], latitude: &[0.0, 0.0] };
+/// let catalogue = SkyPositions { longitude: &[0.0, 90.0], latitude: &[0.0, 89.0] };
+/// let (matches, _) = nearest(positions, catalogue, Some(1.0), &RunOptions::default())?;
+/// assert_eq!(matches.rows, [-1, 0]);
 /// # Ok::<(), tachyfits::Error>(())
 /// ```
 ///
 /// # Errors
-/// [`Reason::Rows`] for unequal numbers of longitudes and latitudes, memory that is short, cancelling.
+/// [`Reason::Rows`] for different numbers of longitudes and latitudes, and if memory is insufficient or the
+/// run is cancelled.
 pub fn nearest(
     positions: SkyPositions<'_>,
     others: SkyPositions<'_>,
@@ -148,17 +151,17 @@ pub fn nearest(
             let mut partners = memory::with_room(range.len(), WHAT)?;
             for &row in &order[range] {
                 let Some(at) = positions.vector(row) else { continue };
-                let Some(other) = tree.nearest(&at, limit) else { continue };
-                let angle = positions.separation(row, &others, other);
+                let Some(partner) = tree.nearest(&at, limit) else { continue };
+                let angle = positions.separation(row, &others, partner);
                 if radius.is_none_or(|radius| angle <= radius) {
-                    partners.push((row, other, angle));
+                    partners.push((row, partner, angle));
                 }
             }
             Ok(partners)
         },
         |partners: Vec<(usize, usize, f64)>| {
-            for (row, other, angle) in partners {
-                (rows[row], separations[row]) = (other as i64, angle);
+            for (row, partner, angle) in partners {
+                (rows[row], separations[row]) = (partner as i64, angle);
             }
             Ok(())
         },
@@ -166,7 +169,7 @@ pub fn nearest(
     Ok((NearestRows { rows, separations }, report))
 }
 
-/// Find every pair of positions at most `radius` degrees apart.
+/// Finds every pair of positions at most `radius` degrees apart.
 ///
 /// # Errors
 /// As [`nearest`].
@@ -188,10 +191,10 @@ pub fn pairs(
             for row in range {
                 let Some(at) = positions.vector(row) else { continue };
                 let first = partners.len();
-                tree.within(&at, limit, &mut |other| {
-                    let angle = positions.separation(row, &others, other);
+                tree.within(&at, limit, &mut |partner| {
+                    let angle = positions.separation(row, &others, partner);
                     if angle <= radius {
-                        memory::push(&mut partners, (row, angle, other), WHAT)?;
+                        memory::push(&mut partners, (row, angle, partner), WHAT)?;
                     }
                     Ok(())
                 })?;
@@ -203,9 +206,9 @@ pub fn pairs(
             memory::reserve(&mut pairs.left, partners.len(), WHAT)?;
             memory::reserve(&mut pairs.right, partners.len(), WHAT)?;
             memory::reserve(&mut pairs.separations, partners.len(), WHAT)?;
-            for (row, angle, other) in partners {
+            for (row, angle, partner) in partners {
                 pairs.left.push(row as i64);
-                pairs.right.push(other as i64);
+                pairs.right.push(partner as i64);
                 pairs.separations.push(angle);
             }
             Ok(())
@@ -214,7 +217,7 @@ pub fn pairs(
     Ok((pairs, report))
 }
 
-/// Run over rows by several threads, and take the results in order.
+/// Runs `part` over ranges of rows on several threads, and passes the results to `take` in order.
 fn in_parts<R: Send>(
     rows: usize,
     options: &RunOptions<'_>,
@@ -233,7 +236,7 @@ fn in_parts<R: Send>(
     )
 }
 
-/// The square of a chord that no pair within an angle exceeds.
+/// Returns the squared chord of an angle, with a tolerance: no pair within the angle exceeds it.
 fn squared_chord(degrees: f64) -> f64 {
     if degrees >= 180.0 {
         return f64::INFINITY;
@@ -257,11 +260,11 @@ struct TreePoint {
 /// A balanced k-d tree in place: the middle position of a range divides it along an axis.
 struct Tree {
     leaves: Vec<TreePoint>,
-    /// The axis of each middle position.
+    /// Axis of each middle position.
     axes: Vec<u8>,
 }
 
-/// A range of the tree that a thread divides.
+/// A range of the tree that one thread divides.
 type TreePart<'a> = (&'a mut [TreePoint], &'a mut [u8]);
 
 impl Tree {
@@ -308,7 +311,7 @@ impl Tree {
         Ok(Tree { leaves, axes })
     }
 
-    /// The row of the nearest position closer than a limit; the lowest of equal ones.
+    /// Returns the row of the nearest position closer than a limit; the lowest row of equal ones.
     fn nearest(&self, at: &Vector, limit: f64) -> Option<usize> {
         let mut best = (limit, usize::MAX);
         self.search_nearest(at, 0, self.leaves.len(), &mut best);
@@ -340,18 +343,18 @@ impl Tree {
         }
     }
 
-    /// Call a function with the row of every position within a limit.
+    /// Calls a function with the row of every position within a limit.
     fn within(
         &self,
         at: &Vector,
         limit: f64,
-        found: &mut impl FnMut(usize) -> Result<(), NoMemory>,
+        visit: &mut impl FnMut(usize) -> Result<(), NoMemory>,
     ) -> Result<(), NoMemory> {
-        // Ranges to look into: the tree is at most 64 deep, and each level leaves one.
+        // Stack of ranges to search: the tree is at most 64 deep, and each level adds one range.
         let mut ranges = vec![(0, self.leaves.len())];
         while let Some((low, high)) = ranges.pop() {
             let mut look = |leaf: &TreePoint| match squared_distance(at, &leaf.at) <= limit {
-                true => found(leaf.row),
+                true => visit(leaf.row),
                 false => Ok(()),
             };
             if high - low <= BUCKET {
@@ -374,7 +377,7 @@ impl Tree {
     }
 }
 
-/// Divide a range at its middle position, along the axis in which it is longest; `None` for a bucket.
+/// Divides a range at its middle position, along its longest axis; `None` for a bucket.
 fn divide((leaves, axes): TreePart<'_>) -> Option<[TreePart<'_>; 2]> {
     if leaves.len() <= BUCKET {
         return None;
@@ -390,12 +393,12 @@ fn divide((leaves, axes): TreePart<'_>) -> Option<[TreePart<'_>; 2]> {
     let middle = leaves.len() / 2;
     leaves.select_nth_unstable_by(middle, |a, b| a.at[axis].total_cmp(&b.at[axis]));
     axes[middle] = axis as u8;
-    let (low, rest) = leaves.split_at_mut(middle);
+    let (low, upper) = leaves.split_at_mut(middle);
     let (low_axes, rest_axes) = axes.split_at_mut(middle);
-    Some([(low, low_axes), (&mut rest[1..], &mut rest_axes[1..])])
+    Some([(low, low_axes), (&mut upper[1..], &mut rest_axes[1..])])
 }
 
-/// Divide a range down to buckets.
+/// Divides a range down to buckets.
 fn build(part: TreePart<'_>) {
     divide(part).into_iter().flatten().for_each(build);
 }

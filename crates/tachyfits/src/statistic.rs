@@ -1,11 +1,11 @@
-//! Facts of every statistic, for every interface, and the values of results.
+//! Properties of every statistic, for all interfaces, and values of results.
 
 use tachyfits_kernels::{OutputState, Statistic, StatisticUnit, StatisticValue, UnknownStatistic};
 
 use crate::error::{Error, Reason};
 use crate::order_statistics::OrderStatistic;
 
-/// Facts of a statistic that has a name, for every interface.
+/// Properties of a named statistic, for all interfaces.
 ///
 /// ```
 /// use tachyfits::statistics::{StatisticUnit, statistics};
@@ -16,20 +16,21 @@ use crate::order_statistics::OrderStatistic;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StatisticFacts {
-    /// The name that people type.
+    /// Name in interfaces.
     pub name: &'static str,
-    /// Its definition, in one line.
+    /// Definition in one line.
     pub meaning: &'static str,
-    /// Its unit.
+    /// Unit of the values.
     pub unit: StatisticUnit,
-    /// Whether it is one of those that are shown together unless others are requested.
+    /// Whether the statistic is shown by default.
     pub is_standard: bool,
-    /// Whether it is an [`OrderStatistic`], which [`crate::Image::order`] computes; the others are a [`Statistic`].
+    /// Whether it is an [`OrderStatistic`], which [`crate::Image::order`] computes; otherwise it is a
+    /// [`Statistic`].
     pub is_order: bool,
 }
 
-/// The facts of every statistic that has a name, in the order in which they are shown. Percentiles, of any number, come
-/// besides them ([`OrderStatistic::of_name`]).
+/// Returns the properties of every named statistic, in display order. Percentiles of any number are not
+/// listed ([`OrderStatistic::of_name`]).
 pub fn statistics() -> impl Iterator<Item = StatisticFacts> {
     let of_pass = Statistic::ALL.iter().map(|statistic| StatisticFacts {
         name: statistic.name(),
@@ -47,8 +48,8 @@ pub fn statistics() -> impl Iterator<Item = StatisticFacts> {
 
 impl From<UnknownStatistic> for Error {
     fn from(unknown: UnknownStatistic) -> Error {
-        let found = format!("{:?}", unknown.name);
-        Error::refused(Reason::Statistic, unknown.expected(), found)
+        let actual = format!("{:?}", unknown.name);
+        Error::refused(Reason::Statistic, unknown.expected(), actual)
     }
 }
 
@@ -62,7 +63,7 @@ pub enum Values {
 }
 
 impl Values {
-    /// Empty values of the type of a statistic.
+    /// Returns empty values of the type of a statistic.
     pub(crate) fn of(statistic: Statistic) -> Values {
         match statistic.is_integer() {
             true => Values::Integers(Vec::new()),
