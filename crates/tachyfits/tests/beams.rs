@@ -1,4 +1,4 @@
-//! Smoothing of planes with elliptical Gaussians beside the definition, pixel by pixel.
+//! Compares smoothing of planes with elliptical Gaussians with the definition, pixel by pixel.
 
 mod common;
 
@@ -12,7 +12,7 @@ use tachyfits::{AxisRange, Error, Image, OutputPixels, ReadAs, Reason, RunOption
 const EDGES: [Edge; 5] = [Edge::Repeat, Edge::Pair, Edge::Zero, Edge::Blank, Edge::Keep];
 const BLANKS: [Blanks; 3] = [Blanks::Renormalise, Blanks::Propagate, Blanks::Zero];
 
-/// The squared widths of an ellipse with these axes, at an angle from x.
+/// Returns the kernel of an ellipse with these axes, at an angle from x.
 fn ellipse(major: f64, minor: f64, angle: f64, scale: f64) -> PlaneKernel {
     let (sine, cosine) = angle.sin_cos();
     let (a, b) = (major * major, minor * minor);
@@ -21,7 +21,8 @@ fn ellipse(major: f64, minor: f64, angle: f64, scale: f64) -> PlaneKernel {
     PlaneKernel { widths: [xx, (a - b) * sine * cosine, yy], scale }
 }
 
-/// The value at an index of an axis, possibly beyond its ends; `None` for one beyond that is blank.
+/// Returns the pixel at an index of an axis, possibly beyond its ends: `Some(None)` for zero, `None` for
+/// blank.
 fn place(index: i64, length: i64, edge: Edge) -> Option<Option<usize>> {
     let last = length - 1;
     match edge {
@@ -36,7 +37,7 @@ fn place(index: i64, length: i64, edge: Edge) -> Option<Option<usize>> {
     }
 }
 
-/// The squared widths along the axes of the ellipse, and the angle of the major one.
+/// Returns the widths along the axes of the ellipse, squared, and the angle of the major axis.
 fn axes_of(kernel: &PlaneKernel) -> (f64, f64, f64) {
     let [xx, xy, yy] = kernel.widths;
     let half = (((xx - yy) / 2.0).powi(2) + xy * xy).sqrt();
@@ -44,22 +45,23 @@ fn axes_of(kernel: &PlaneKernel) -> (f64, f64, f64) {
     (major, if minor > 1e-12 * major { minor } else { 0.0 }, 0.5 * (2.0 * xy).atan2(xx - yy))
 }
 
-/// Where kernels of float64 results are cut, in standard deviations.
+/// Truncation of kernels of float64 results, in standard deviations.
 const CUT: f64 = 8.0;
 
-/// How far a kernel reaches along an axis where its squared width is this.
+/// Returns the half-width of a kernel along an axis with this squared width.
 fn reach(square: f64, kernel: &PlaneKernel) -> i64 {
-    let narrow = if axes_of(kernel).1 < 4.0 { 3 } else { 0 };
+    let extra = if axes_of(kernel).1 < 4.0 { 3 } else { 0 };
     let sigmas = CUT * (square / (8.0 * 2.0f64.ln())).sqrt();
-    if square > 0.0 { sigmas.floor() as i64 + narrow } else { 0 }
+    if square > 0.0 { sigmas.floor() as i64 + extra } else { 0 }
 }
 
-/// The weights of a kernel by row and column: a Gaussian at the pixels, or polynomials between them if it is narrow.
+/// Returns the weights of a kernel by row and column: a Gaussian at the pixels, or polynomials between them
+/// if it is narrow.
 fn weights(kernel: &PlaneKernel) -> BTreeMap<(i64, i64), f64> {
     let [xx, xy, yy] = kernel.widths;
     let (rows, columns) = (reach(yy, kernel), reach(xx, kernel));
     let (major, minor, angle) = axes_of(kernel);
-    let mut found = BTreeMap::new();
+    let mut grid = BTreeMap::new();
     if minor >= 4.0 {
         for (y, x) in (-rows..=rows).flat_map(|y| (-columns..=columns).map(move |x| (y, x))) {
             let (dx, dy) = (x as f64, y as f64);
@@ -67,10 +69,10 @@ fn weights(kernel: &PlaneKernel) -> BTreeMap<(i64, i64), f64> {
             // In standard deviations.
             let sigmas = square / (xx * yy - xy * xy) * 8.0 * 2.0f64.ln();
             if sigmas <= CUT * CUT {
-                found.insert((y, x), (-0.5 * sigmas).exp());
+                grid.insert((y, x), (-0.5 * sigmas).exp());
             }
         }
-        return found;
+        return grid;
     }
     let points = |square: f64| -> Vec<(f64, f64)> {
         let sigma = (square / (8.0 * 2.0f64.ln())).sqrt();
@@ -95,17 +97,17 @@ fn weights(kernel: &PlaneKernel) -> BTreeMap<(i64, i64), f64> {
                 for column in (0..6).map(|next| x.floor() as i64 - 2 + next) {
                     if row.abs() <= rows && column.abs() <= columns {
                         let weight = of_u * of_v * basis(y, row) * basis(x, column);
-                        *found.entry((row, column)).or_insert(0.0) += weight;
+                        *grid.entry((row, column)).or_insert(0.0) += weight;
                     }
                 }
             }
         }
     }
-    found.retain(|_, weight| *weight != 0.0);
-    found
+    grid.retain(|_, weight| *weight != 0.0);
+    grid
 }
 
-/// One result; `plane` has `width` pixels a row, `weights` are those of the kernel.
+/// Computes one result; `plane` has `width` pixels per row, `weights` are the weights of the kernel.
 fn result(
     (plane, width): (&[f64], usize),
     at: usize,
@@ -119,9 +121,9 @@ fn result(
     let reach = |square: f64| reach(square, kernel);
     let near = |at: i64, half: i64, length: i64| at < half || at + half >= length;
     let near_end = near(column, reach(xx), width) || near(row, reach(yy), height);
-    let own = plane[at];
-    if (of.edge == Edge::Keep && near_end) || (own.is_nan() && !of.fill) {
-        return own * kernel.scale;
+    let pixel = plane[at];
+    if (of.edge == Edge::Keep && near_end) || (pixel.is_nan() && !of.fill) {
+        return pixel * kernel.scale;
     }
     let (mut sum, mut good, mut all, mut undefined) = (0.0, 0.0, 0.0, false);
     for (&(dy, dx), &weight) in weights {
@@ -202,7 +204,7 @@ proptest! {
             range.count = ((range.count - range.first) as f64 * parts[axis + 2]).ceil() as u64;
         }
         for ranges in [whole(&axes), part] {
-            let found = values(&smooth, &ranges);
+            let actual = values(&smooth, &ranges);
             let mut next = 0;
             for plane in 0..channels * stokes {
                 let at = [0, 0, plane % channels, plane / channels];
@@ -218,14 +220,14 @@ proptest! {
                         let at = (row * width + column) as usize;
                         let plane = (plane, width as usize);
                         let expected = result(plane, at, &smoothing, kernel, &weights);
-                        let close = (found[next] - expected).abs() <= 1e-10 * expected.abs().max(1.0);
-                        let same = close || (found[next].is_nan() && expected.is_nan());
-                        prop_assert!(same, "{column} {row}: {} instead of {expected}", found[next]);
+                        let close = (actual[next] - expected).abs() <= 1e-10 * expected.abs().max(1.0);
+                        let same = close || (actual[next].is_nan() && expected.is_nan());
+                        prop_assert!(same, "{column} {row}: {} instead of {expected}", actual[next]);
                         next += 1;
                     }
                 }
             }
-            prop_assert_eq!(next, found.len());
+            prop_assert_eq!(next, actual.len());
         }
     }
 }
@@ -248,16 +250,16 @@ fn check_moments(kernel: PlaneKernel) {
     let smoothing =
         BeamSmoothing::new(vec![], vec![kernel]).edge(Edge::Zero).blanks(Blanks::Renormalise);
     let smooth = point.smooth_beams(&smoothing).unwrap().image(0).unwrap();
-    let found = values(&smooth, &whole(&[121, 121]));
+    let actual = values(&smooth, &whole(&[121, 121]));
     let moment = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
         let place = |at: usize| ((at % width) as f64 - 60.0, (at / width) as f64 - 60.0);
-        found.iter().enumerate().map(|(at, x)| x * of(place(at).0, place(at).1)).sum()
+        actual.iter().enumerate().map(|(at, x)| x * of(place(at).0, place(at).1)).sum()
     };
     assert!((moment(&|_, _| 1.0) - 1.0).abs() < 1e-12);
     let squares = [moment(&|x, _| x * x), moment(&|x, y| x * y), moment(&|_, y| y * y)];
-    for (found, expected) in squares.iter().zip(kernel.widths) {
-        let found = found * 8.0 * 2.0f64.ln();
-        assert!((found - expected).abs() < 1e-4 * kernel.widths[0], "{found} for {expected}");
+    for (actual, expected) in squares.iter().zip(kernel.widths) {
+        let actual = actual * 8.0 * 2.0f64.ln();
+        assert!((actual - expected).abs() < 1e-4 * kernel.widths[0], "{actual} for {expected}");
     }
 }
 
@@ -276,8 +278,8 @@ fn kernels_end_where_the_type_of_the_results_hides_the_rest() {
             .edge(Edge::Zero)
             .blanks(Blanks::Zero);
         let smooth = point.smooth_beams(&smoothing).unwrap().image(0).unwrap();
-        let found = values(&smooth, &whole(&[41, 1]));
-        let reached = found.iter().filter(|value| **value != 0.0).count();
+        let results = values(&smooth, &whole(&[41, 1]));
+        let reached = results.iter().filter(|value| **value != 0.0).count();
         assert_eq!(reached, 2 * (cut * sigma) as usize + 1, "{bitpix}");
     }
 }
@@ -297,7 +299,7 @@ fn kernels_that_fit_no_plane_are_refused() {
     };
     let wrong = PlaneKernel { widths: [1.0, 2.0, 1.0], scale: 1.0 };
     let wide = ellipse(1000.0, 1000.0, 0.0, 1.0);
-    for refused in [
+    for invalid in [
         smoothing(&[], &[]),
         smoothing(&[2], &[round; 3]),
         smoothing(&[0], &[round; 3]),
@@ -305,7 +307,7 @@ fn kernels_that_fit_no_plane_are_refused() {
         smoothing(&[], &[wide]),
         smoothing(&[], &[PlaneKernel { scale: f64::INFINITY, ..round }]),
     ] {
-        assert_eq!(reason(refused), Some(Reason::Smoothing));
+        assert_eq!(reason(invalid), Some(Reason::Smoothing));
     }
     assert_eq!(reason(smoothing(&[7], &[round; 3])), Some(Reason::NoSuchAxis));
     assert_eq!(reason(smoothing(&[2], &[round; 4])), None);

@@ -1,5 +1,5 @@
-//! The sums of HDUs: against a sum taken word by word, for any number of threads, and every form in which real headers
-//! state them.
+//! Checksums of HDUs, compared with sums taken word by word, for any number of threads and every notation in
+//! real headers.
 
 mod common;
 
@@ -17,12 +17,12 @@ fn checksum(bytes: Vec<u8>) -> Checksum {
     checksum_with(bytes, 1)
 }
 
-/// The definition: words added one by one, each carry added at once.
+/// The definition: words are added one by one, with the carry added immediately.
 fn naive(bytes: &[u8]) -> u32 {
     bytes.chunks(4).fold(0u32, |sum, word| {
-        let mut four = [0; 4];
-        four[..word.len()].copy_from_slice(word);
-        let (sum, carry) = sum.overflowing_add(u32::from_be_bytes(four));
+        let mut padded = [0; 4];
+        padded[..word.len()].copy_from_slice(word);
+        let (sum, carry) = sum.overflowing_add(u32::from_be_bytes(padded));
         sum.wrapping_add(carry.into())
     })
 }
@@ -38,10 +38,10 @@ fn sums_are_those_of_the_definition_for_any_number_of_threads() {
         let data: Vec<u8> = (0..bytes).map(|_| numbers.next() as u8).collect();
         let file = fits(8, &[bytes], &[], &data);
         for threads in [1, 2, 5] {
-            let found = checksum_with(file.clone(), threads);
-            assert_eq!(found.datasum, naive(&file[2880..]), "{bytes} bytes, {threads} threads");
-            assert_eq!(found.sum, naive(&file), "{bytes} bytes, {threads} threads");
-            assert_eq!((found.data, found.whole), (Agreement::NotStated, Agreement::NotStated));
+            let actual = checksum_with(file.clone(), threads);
+            assert_eq!(actual.datasum, naive(&file[2880..]), "{bytes} bytes, {threads} threads");
+            assert_eq!(actual.sum, naive(&file), "{bytes} bytes, {threads} threads");
+            assert_eq!((actual.data, actual.whole), (Agreement::NotStated, Agreement::NotStated));
         }
     }
 }
@@ -72,12 +72,12 @@ fn both_forms_of_zero_are_the_same_sum() {
 #[test]
 fn a_checksum_is_right_when_the_sum_is_all_ones_or_zeros() {
     let card = text("CHECKSUM", "0000000000000000");
-    let found = checksum(fits(8, &[4], &[card], &[1, 2, 3, 4]));
-    assert_eq!(found.whole, Agreement::Wrong);
-    let right = tachyfits_kernels::encode_checksum(found.sum, true);
+    let actual = checksum(fits(8, &[4], &[card], &[1, 2, 3, 4]));
+    assert_eq!(actual.whole, Agreement::Wrong);
+    let right = tachyfits_kernels::encode_checksum(actual.sum, true);
     let card = text("CHECKSUM", std::str::from_utf8(&right).unwrap());
-    let found = checksum(fits(8, &[4], std::slice::from_ref(&card), &[1, 2, 3, 4]));
-    assert_eq!((found.sum, found.whole), (u32::MAX, Agreement::Right));
+    let actual = checksum(fits(8, &[4], std::slice::from_ref(&card), &[1, 2, 3, 4]));
+    assert_eq!((actual.sum, actual.whole), (u32::MAX, Agreement::Right));
     let changed = checksum(fits(8, &[4], &[card], &[1, 2, 3, 5]));
     assert_eq!((changed.whole, changed.is_good()), (Agreement::Wrong, false));
     let short = checksum(fits(8, &[4], &[text("CHECKSUM", "abc")], &[1, 2, 3, 5]));

@@ -1,4 +1,4 @@
-//! Computed images beside slow twins, and what is written beside what is read.
+//! Compares computed images with slow twins, and written images with the images read.
 
 #![expect(clippy::disallowed_methods, reason = "tests read files directly")]
 
@@ -23,7 +23,7 @@ fn values(image: &Image) -> Vec<f64> {
     out
 }
 
-/// The value at an index beyond the ends of a line, by the definition of each edge.
+/// Returns the value at an index beyond the ends of a line, by the definition of each edge.
 fn beyond(line: &[f64], index: i64, edge: Edge) -> f64 {
     let last = line.len() as i64 - 1;
     match edge {
@@ -32,7 +32,7 @@ fn beyond(line: &[f64], index: i64, edge: Edge) -> f64 {
         Edge::Repeat | Edge::Keep => line[index.clamp(0, last) as usize],
         Edge::Pair => {
             let mut at = index;
-            // Mirrored at one end and the other until it is within.
+            // Reflected at either end until the index is inside.
             while !(0..=last).contains(&at) {
                 at = if last == 0 {
                     0
@@ -48,7 +48,7 @@ fn beyond(line: &[f64], index: i64, edge: Edge) -> f64 {
     }
 }
 
-/// One result of a smoothing, from its definition.
+/// Computes one result of a smoothing from its definition.
 fn smoothed(line: &[f64], index: usize, smoothing: &Smoothing) -> f64 {
     let half = smoothing.weights.len() as i64 / 2;
     let at = |offset: i64| {
@@ -82,7 +82,7 @@ fn smoothed(line: &[f64], index: usize, smoothing: &Smoothing) -> f64 {
     }
 }
 
-/// The whole of a smoothing.
+/// Computes all results of a smoothing.
 fn twin(pixels: &[f64], axes: &[u64], smoothing: &Smoothing) -> Vec<f64> {
     let inner: usize = axes[..smoothing.axis].iter().product::<u64>() as usize;
     let length = axes[smoothing.axis] as usize;
@@ -99,8 +99,8 @@ fn twin(pixels: &[f64], axes: &[u64], smoothing: &Smoothing) -> Vec<f64> {
     out
 }
 
-/// An image of numbers without pattern, some of them undefined.
-fn made(bitpix: i64, axes: &[u64], scaled: bool, seed: u64) -> Image {
+/// Returns an image of pseudo-random numbers, some of them undefined.
+fn sample_image(bitpix: i64, axes: &[u64], scaled: bool, seed: u64) -> Image {
     let mut numbers = Numbers(seed);
     let pixels = axes.iter().product::<u64>();
     let mut data = Vec::new();
@@ -137,7 +137,7 @@ fn any_image() -> impl Strategy<Value = Image> {
     let bitpix = prop::sample::select(vec![8i64, 16, 32, 64, -32, -64]);
     let axes = prop::collection::vec(1u64..8, 1..5);
     (bitpix, axes, any::<bool>(), any::<u64>())
-        .prop_map(|(bitpix, axes, scaled, seed)| made(bitpix, &axes, scaled, seed))
+        .prop_map(|(bitpix, axes, scaled, seed)| sample_image(bitpix, &axes, scaled, seed))
 }
 
 fn any_smoothing(axes: usize) -> impl Strategy<Value = Smoothing> {
@@ -161,15 +161,15 @@ fn image_and_smoothing() -> impl Strategy<Value = (Image, Smoothing)> {
     })
 }
 
-/// Equal to the last bit but one of f32 or f64, or both undefined.
-fn assert_close(found: &[f64], expected: &[f64], narrow: bool) -> Result<(), TestCaseError> {
-    prop_assert_eq!(found.len(), expected.len());
-    for (index, (&found, &expected)) in found.iter().zip(expected).enumerate() {
+/// Checks that values are equal up to the last bit of f32 or f64, or both undefined.
+fn assert_close(actual: &[f64], expected: &[f64], narrow: bool) -> Result<(), TestCaseError> {
+    prop_assert_eq!(actual.len(), expected.len());
+    for (index, (&actual, &expected)) in actual.iter().zip(expected).enumerate() {
         let expected = if narrow { f64::from(expected as f32) } else { expected };
         let unit = if narrow { f64::from(f32::EPSILON) } else { 4.0 * f64::EPSILON };
-        let same = found.is_nan() && expected.is_nan();
-        let near = (found - expected).abs() <= unit * expected.abs().max(1e-3);
-        prop_assert!(same || near, "pixel {index}: {found} instead of {expected}");
+        let same = actual.is_nan() && expected.is_nan();
+        let near = (actual - expected).abs() <= unit * expected.abs().max(1e-3);
+        prop_assert!(same || near, "pixel {index}: {actual} instead of {expected}");
     }
     Ok(())
 }
@@ -196,8 +196,8 @@ proptest! {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("once.fits");
         once.write(&path, &WriteOptions::default(), &RunOptions::default()).unwrap();
-        let written = FitsFile::open(&path, &OpenOptions::default()).unwrap().image(0).unwrap();
-        let stepwise = written.smooth(&second).unwrap().image(0).unwrap();
+        let first_image = FitsFile::open(&path, &OpenOptions::default()).unwrap().image(0).unwrap();
+        let stepwise = first_image.smooth(&second).unwrap().image(0).unwrap();
         let bits = |image: &Image| values(image).iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         prop_assert_eq!(bits(&lazily), bits(&stepwise));
     }
@@ -210,7 +210,7 @@ proptest! {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("smooth.fits");
         smooth.write(&path, &WriteOptions::default(), &RunOptions::default()).unwrap();
-        let written = FitsFile::open(&path, &OpenOptions::default()).unwrap().image(0).unwrap();
+        let copy = FitsFile::open(&path, &OpenOptions::default()).unwrap().image(0).unwrap();
         let ranges: Vec<AxisRange> = smooth.axes().iter().map(|&length| {
             let count = length.div_ceil(step.unsigned_abs());
             AxisRange { first: if step < 0 { length - 1 } else { 0 }, count, step }
@@ -223,7 +223,7 @@ proptest! {
             let (stats, _) = image.stats(&section, None, &RunOptions::default()).unwrap();
             (out.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), stats[0].sum.value().to_bits())
         };
-        prop_assert_eq!(part(&smooth), part(&written));
+        prop_assert_eq!(part(&smooth), part(&copy));
     }
 
     #[test]
@@ -240,7 +240,7 @@ proptest! {
     }
 }
 
-/// The stored bytes, in native order.
+/// Returns the stored bytes, in native byte order.
 fn raw(image: &Image) -> Vec<u8> {
     let length = image.whole().pixels() as usize * image.stored_type().bytes();
     match image.stored_type() {
@@ -258,7 +258,7 @@ fn raw(image: &Image) -> Vec<u8> {
 
 #[test]
 fn a_larger_image_has_the_same_bits_for_any_threads_and_buffering() {
-    let image = made(-32, &[300, 170, 90], false, 5);
+    let image = sample_image(-32, &[300, 170, 90], false, 5);
     let directory = tempfile::tempdir().unwrap();
     let source = directory.path().join("source.fits");
     image.write(&source, &WriteOptions::default(), &RunOptions::default()).unwrap();
@@ -281,8 +281,8 @@ fn a_larger_image_has_the_same_bits_for_any_threads_and_buffering() {
             let bytes = std::fs::read(&path).unwrap();
             match &first {
                 None => {
-                    let written = FitsFile::open(&path, &OpenOptions::default()).unwrap();
-                    assert_close(&values(&written.image(0).unwrap()), &expected, true).unwrap();
+                    let copy = FitsFile::open(&path, &OpenOptions::default()).unwrap();
+                    assert_close(&values(&copy.image(0).unwrap()), &expected, true).unwrap();
                     first = Some(bytes);
                 }
                 Some(first) => assert!(*first == bytes, "{threads} threads, {buffering:?}"),
@@ -305,9 +305,9 @@ fn scaled_integers_are_rounded_to_the_nearest_and_refused_where_they_do_not_fit(
     };
     write(PixelType::I16, Some((0.5, 0.0)), Some(-32_768)).unwrap();
     let image = FitsFile::open(&path, &OpenOptions::default()).unwrap().image(0).unwrap();
-    let found = values(&image);
-    assert_eq!(found[..4], [1.0, 2.0, 2.5, -7.0]);
-    assert!(found[4].is_nan());
+    let actual = values(&image);
+    assert_eq!(actual[..4], [1.0, 2.0, 2.5, -7.0]);
+    assert!(actual[4].is_nan());
     let before = std::fs::read(&path).unwrap();
     for (pixel, scaling, blank, code) in [
         (PixelType::I16, Some((0.5, 0.0)), None, "value-range"),
@@ -331,12 +331,12 @@ fn a_computed_image_is_made_without_a_pixel() {
     let bytes = fits(8, &[100, 100], &[], &[7; 10_000]);
     std::fs::write(&path, &bytes).unwrap();
     let image = FitsFile::open(&path, &OpenOptions::default()).unwrap().image(0).unwrap();
-    // A truncated file is noticed when it is read, and not before.
+    // Truncation of the file is detected only when it is read.
     std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(2880).unwrap();
-    let turned = image.reorder(&[1, 0]).unwrap().image(0).unwrap();
-    assert_eq!(turned.axes(), [100, 100]);
+    let transposed = image.reorder(&[1, 0]).unwrap().image(0).unwrap();
+    assert_eq!(transposed.axes(), [100, 100]);
     let mut pixels = vec![0.0; 10_000];
     let out = OutputPixels::Float64(&mut pixels);
-    let read = turned.read(&turned.whole(), ReadAs::Float64, out, &RunOptions::default());
-    assert!(matches!(read, Err(Error::Io(_))), "{read:?}");
+    let result = transposed.read(&transposed.whole(), ReadAs::Float64, out, &RunOptions::default());
+    assert!(matches!(result, Err(Error::Io(_))), "{result:?}");
 }

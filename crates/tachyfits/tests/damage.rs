@@ -1,5 +1,5 @@
-//! Damaged and hostile files: each gives values, warnings or one clear error; never a panic, a hang, or more memory than
-//! the file deserves.
+//! Damaged and hostile files: each gives values, warnings or one clear error; never a panic, a hang, or an
+//! excessive use of memory.
 
 #![allow(clippy::disallowed_methods, reason = "the test makes files of its own")]
 
@@ -19,7 +19,7 @@ use tachyfits::{
 /// Memory limit of this program. The files have some ten kilobytes.
 const MEMORY: usize = 64 << 20;
 
-/// Asking for more ends the program: a file that makes the engine do so is a failure that cannot be overlooked.
+/// Exceeding the limit ends the program, so that such a failure cannot be overlooked.
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, MEMORY);
 
@@ -27,7 +27,7 @@ const ONE: RunOptions<'static> = RunOptions::new().threads(1).buffering(Bufferin
 
 const NAME: &str = "made.fits";
 
-/// The most pixels that a test allocates an array for.
+/// Maximum number of pixels that a test allocates.
 const READABLE: u64 = 1 << 16;
 
 fn cards(text: &str) -> Vec<String> {
@@ -77,7 +77,7 @@ fn files() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Does everything that can be done with a file; returns how many results and errors there were.
+/// Runs every operation on a file; returns the numbers of results and errors.
 fn exercise(bytes: Vec<u8>) -> (usize, usize) {
     let mut tally = Tally::default();
     let Some(file) = tally.take(FitsFile::from_bytes(NAME, bytes, &OpenOptions::default())) else {
@@ -100,7 +100,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Counts a result; an error must name the file and say what to do.
+    /// Counts a result; an error must name the file and give advice.
     fn take<T>(&mut self, result: Result<T, Error>) -> Option<T> {
         match result {
             Ok(value) => {
@@ -156,10 +156,10 @@ fn exercise_image(image: &Image, tally: &mut Tally) {
 #[test]
 fn whole_files_give_results() {
     for (file, errors) in files().into_iter().zip([2, 2, 3, 4]) {
-        let (results, found) = exercise(file);
-        // HDUs beyond the last, invalid groups, invalid images, missing axes.
+        let (results, actual) = exercise(file);
+        // HDUs beyond the last one, invalid groups, invalid images, missing axes.
         assert!(results >= 2, "{results}");
-        assert!(found >= errors, "{found}");
+        assert!(actual >= errors, "{actual}");
     }
 }
 
@@ -180,7 +180,7 @@ fn header_bytes_changed_one_by_one() {
     for file in files() {
         let opened = FitsFile::from_bytes(NAME, file.clone(), &OpenOptions::default()).unwrap();
         let headers = opened.hdus().iter().flat_map(|hdu| hdu.header_offset..hdu.data_offset);
-        // Every byte of every card, and now and then one of the blanks beyond END.
+        // Every byte of every card, and a few blanks beyond END.
         let is_blank = |at: usize| file[at / 80 * 80..][..80].iter().all(|&byte| byte == b' ');
         for at in headers.map(|at| at as usize).filter(|&at| at % 97 == 0 || !is_blank(at)) {
             for mask in [0xff, 1 << numbers.below(8)] {
@@ -211,26 +211,29 @@ fn the_rest_of_a_truncated_image_can_be_read() {
             let at = |first| AxisRange { first, count: 1, step: 1 };
             let section = image.section(&[at(pixel as u64 % 100), at(pixel as u64 / 100)]).unwrap();
             let mut out = [0.0f32];
-            let done = image.read(&section, ReadAs::Float32, OutputPixels::Float32(&mut out), &ONE);
+            let read = image.read(&section, ReadAs::Float32, OutputPixels::Float32(&mut out), &ONE);
             let (_, total) =
                 (image.total(&section, &ONE).is_ok(), image.stats(&section, None, &ONE));
-            assert_eq!((done.is_ok(), total.is_ok()), (pixel < present, pixel < present));
-            match done {
+            assert_eq!((read.is_ok(), total.is_ok()), (pixel < present, pixel < present));
+            match read {
                 Ok(_) => assert_eq!(out[0], f32::from(values[pixel])),
                 Err(error) => {
                     assert_eq!((error.code(), error.kind()), ("data-missing", ErrorKind::Format));
                     let text = error.to_string();
-                    let wanted = format!("expected {} bytes of data", (pixel + 1) * size);
-                    let found = format!("found {cut} bytes, {present} whole pixels");
+                    let expected_bytes = format!("expected {} bytes of data", (pixel + 1) * size);
+                    let present_bytes = format!("found {cut} bytes, {present} whole pixels");
                     assert!(text.contains("(10000 of the whole image)"), "{text}");
-                    assert!(text.contains(&wanted) && text.contains(&found), "{text}");
+                    assert!(
+                        text.contains(&expected_bytes) && text.contains(&present_bytes),
+                        "{text}"
+                    );
                 }
             }
         }
     }
 }
 
-/// Headers that promise more than there can be.
+/// Headers that declare more data than possible.
 #[test]
 fn hostile_sizes_are_refused_at_once() {
     let exa = 1 << 57;
@@ -251,10 +254,10 @@ fn hostile_sizes_are_refused_at_once() {
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Limit);
 }
 
-/// Tiles of few bytes that promise more pixels than there is memory for.
+/// Tiles of few bytes that declare more pixels than fit in memory.
 #[test]
 fn large_tiles_of_short_streams_are_errors() {
-    // The header of an HCOMPRESS stream, without bit planes: all pixels are 0.
+    // The header of an HCOMPRESS stream without bit planes: all pixels are 0.
     let hcompress = |rows: i32, columns: i32| {
         let sizes = [rows, columns, 0].map(i32::to_be_bytes).concat();
         [&[0xdd, 0x99], &sizes[..], &[0; 8 + 3 + 1]].concat()
@@ -266,7 +269,7 @@ fn large_tiles_of_short_streams_are_errors() {
         ("NOCOMPRESS", 32, [1 << 31, 1], vec![0; 8], "tile-stream"),
         ("PLIO_1", 32, [1 << 31, 1], plio.clone(), "tile-stream"),
         ("HCOMPRESS_1", 32, [1 << 16, 1 << 15], hcompress(1 << 15, 1 << 16), "tile-stream"),
-        // The pixels themselves have room, what the codec needs besides has none.
+        // The pixels fit in memory, but not with the codec's buffers.
         ("PLIO_1", 8, [4096, 4096], plio, "too-little-memory"),
         ("HCOMPRESS_1", 8, [4096, 4096], hcompress(4096, 4096), "too-little-memory"),
     ] {
@@ -290,7 +293,7 @@ fn large_tiles_of_short_streams_are_errors() {
     }
 }
 
-/// A file of a terabyte without content: requests succeed in little memory.
+/// Requests on an empty sparse file of a terabyte succeed with little memory.
 #[test]
 fn a_sparse_file_of_a_terabyte() {
     let folder = tempfile::tempdir().unwrap();
@@ -305,7 +308,7 @@ fn a_sparse_file_of_a_terabyte() {
     let circle = [Region::circle(4000.0, 8000.0, 9.0).unwrap()];
     let spectrum = image.reduce(&[Statistic::COUNT], &[0, 1], &channels, Some(&circle), 0, &ONE);
     assert_eq!(spectrum.unwrap().0.axes, [90, 1]);
-    // Every pixel of a column of planes, each in a separate page.
+    // Each pixel of this column through all planes is in a separate page.
     let pixel = image.section(&[range(8191, 1), range(8191, 1), range(0, 4096)]).unwrap();
     let (stats, _) = image.stats(&pixel, None, &RunOptions::default()).unwrap();
     assert_eq!((stats[0].count, stats[0].sum.value()), (4096, 0.0));

@@ -1,5 +1,5 @@
-//! Comparing files: what is the same by meaning is the same, what is not is found with its place, for any number of
-//! threads.
+//! Comparison of files: equal values are equal in any notation, and differences are reported with their
+//! position, for any number of threads.
 
 mod common;
 
@@ -19,9 +19,9 @@ fn plain(a: &[u8], b: &[u8]) -> FileDifference {
     compared(a, b, &DiffOptions::default())
 }
 
-/// The one difference of values.
-fn values(found: &FileDifference) -> &ValuesDifference {
-    match &found.hdus[0].data[..] {
+/// Returns the only difference of values.
+fn values(difference: &FileDifference) -> &ValuesDifference {
+    match &difference.hdus[0].data[..] {
         [DataDifference::Values(values)] => values,
         other => panic!("{other:?}"),
     }
@@ -31,8 +31,8 @@ fn cards(a: &[&str], b: &[&str]) -> Vec<(String, CardChange)> {
     let file = |cards: &[&str]| {
         fits(8, &[1], &cards.iter().map(|&card| card.to_owned()).collect::<Vec<_>>(), &[0])
     };
-    let found = plain(&file(a), &file(b));
-    let differences = found.hdus.into_iter().flat_map(|hdu| hdu.cards);
+    let difference = plain(&file(a), &file(b));
+    let differences = difference.hdus.into_iter().flat_map(|hdu| hdu.cards);
     differences.map(|card| (card.keyword, card.change)).collect()
 }
 
@@ -43,9 +43,9 @@ fn floats(values: &[f32]) -> Vec<u8> {
 #[test]
 fn a_file_is_the_same_as_itself() {
     let file = fits(-32, &[3], &["OBJECT  = 'M 31'".to_owned()], &floats(&[1.0, f32::NAN, -0.0]));
-    let found = plain(&file, &file);
-    assert!(found.is_same());
-    assert_eq!(found.compared, 1);
+    let difference = plain(&file, &file);
+    assert!(difference.is_same());
+    assert_eq!(difference.compared, 1);
 }
 
 #[test]
@@ -56,10 +56,10 @@ fn cards_are_compared_by_value_in_any_order() {
         none
     );
     assert_eq!(cards(&["COMMENT a", "COMMENT b", ""], &["COMMENT b", "COMMENT a"]), none);
-    let said = |pairs: &[(&str, CardChange)]| -> Vec<(String, CardChange)> {
+    let changes = |pairs: &[(&str, CardChange)]| -> Vec<(String, CardChange)> {
         pairs.iter().map(|(keyword, change)| ((*keyword).to_owned(), *change)).collect()
     };
-    let found = cards(
+    let actual = cards(
         &[
             "A       = 1",
             "B       = 2 / old",
@@ -84,7 +84,7 @@ fn cards_are_compared_by_value_in_any_order() {
         ("E", CardChange::Value),
         ("D", CardChange::Added),
     ];
-    assert_eq!(found, said(&expected));
+    assert_eq!(actual, changes(&expected));
 }
 
 #[test]
@@ -135,13 +135,13 @@ fn pixels_are_compared_within_tolerances() {
     let file = |values: &[f32]| fits(-32, &[3, 2], &[], &floats(values));
     let a = file(&[1.0, 2.0, f32::NAN, 100.0, f32::NAN, f32::INFINITY]);
     let b = file(&[1.0, 2.5, f32::NAN, 101.0, 5.0, f32::INFINITY]);
-    let found = plain(&a, &b);
-    let found = values(&found);
-    assert_eq!((found.compared, found.different, found.undefined), (6, 3, 1));
-    assert_eq!((found.largest, &found.largest_at[..]), (1.0, &[0, 1][..]));
-    assert_eq!(found.places[0].at, [1, 0]);
-    assert_eq!(found.places[0].values, ["2.0", "2.5"]);
-    assert_eq!(found.places[2].values, ["NaN", "5.0"]);
+    let difference = plain(&a, &b);
+    let difference = values(&difference);
+    assert_eq!((difference.compared, difference.different, difference.undefined), (6, 3, 1));
+    assert_eq!((difference.largest, &difference.largest_at[..]), (1.0, &[0, 1][..]));
+    assert_eq!(difference.places[0].at, [1, 0]);
+    assert_eq!(difference.places[0].values, ["2.0", "2.5"]);
+    assert_eq!(difference.places[2].values, ["NaN", "5.0"]);
     let different = |absolute, relative| {
         let options = DiffOptions::default().absolute(absolute).relative(relative);
         values(&compared(&a, &b, &options)).different
@@ -153,17 +153,17 @@ fn pixels_are_compared_within_tolerances() {
 fn pixels_of_other_types_are_compared_by_value() {
     let a = fits(16, &[3], &["BLANK   = -1".to_owned()], &[0, 1, 0, 2, 255, 255]);
     let b = fits(-32, &[3], &[], &floats(&[1.0, 2.0, f32::NAN]));
-    let found = plain(&a, &b);
-    assert_eq!(found.hdus[0].data, []);
-    assert_eq!(found.hdus[0].cards.len(), 2);
+    let difference = plain(&a, &b);
+    assert_eq!(difference.hdus[0].data, []);
+    assert_eq!(difference.hdus[0].cards.len(), 2);
 }
 
 #[test]
 fn wide_integers_are_compared_exactly() {
     let file = |value: i64| fits(64, &[1], &[], &value.to_be_bytes());
-    let found = plain(&file((1 << 53) + 1), &file(1 << 53));
-    assert_eq!((values(&found).different, values(&found).largest), (1, 1.0));
-    assert_eq!(values(&found).places[0].values[0], "9007199254740993");
+    let difference = plain(&file((1 << 53) + 1), &file(1 << 53));
+    assert_eq!((values(&difference).different, values(&difference).largest), (1, 1.0));
+    assert_eq!(values(&difference).places[0].values[0], "9007199254740993");
     let loose = DiffOptions::default().absolute(1.0);
     assert!(compared(&file((1 << 53) + 1), &file(1 << 53), &loose).is_same());
 }
@@ -172,19 +172,19 @@ fn wide_integers_are_compared_exactly() {
 fn integers_are_not_the_floats_that_they_round_to() {
     let integer = |value: i64| fits(64, &[1], &[], &value.to_be_bytes());
     let float = |value: f64| fits(-64, &[1], &[], &value.to_be_bytes());
-    let found = plain(&integer((1 << 53) + 1), &float(9007199254740992.0));
-    assert_eq!(values(&found).largest, 1.0);
-    assert_eq!(values(&found).places[0].values, ["9007199254740993", "9007199254740992.0"]);
+    let difference = plain(&integer((1 << 53) + 1), &float(9007199254740992.0));
+    assert_eq!(values(&difference).largest, 1.0);
+    assert_eq!(values(&difference).places[0].values, ["9007199254740993", "9007199254740992.0"]);
     assert_eq!(plain(&integer(1 << 53), &float(9007199254740992.0)).hdus[0].data, []);
-    let found = plain(&float(0.5), &integer(0));
-    assert_eq!(values(&found).largest, 0.5);
+    let difference = plain(&float(0.5), &integer(0));
+    assert_eq!(values(&difference).largest, 0.5);
     let cells = |form: &str, bytes: [u8; 8]| table(&[form], &bytes, 1, 0);
-    let found = plain(
+    let difference = plain(
         &cells("K", ((1_i64 << 53) + 1).to_be_bytes()),
         &cells("D", 9007199254740992.0_f64.to_be_bytes()),
     );
     assert!(
-        matches!(found.hdus[0].data[..], [DataDifference::Values(ref one)] if one.largest == 1.0)
+        matches!(difference.hdus[0].data[..], [DataDifference::Values(ref values)] if values.largest == 1.0)
     );
     let loose = DiffOptions::default().absolute(f64::MAX);
     let infinite = compared(&integer(1), &float(f64::INFINITY), &loose);
@@ -195,8 +195,8 @@ fn integers_are_not_the_floats_that_they_round_to() {
 fn floats_of_two_widths_have_the_digits_of_the_wider() {
     let single = fits(-32, &[1], &[], &floats(&[0.1]));
     let double = fits(-64, &[1], &[], &0.1_f64.to_be_bytes());
-    let found = plain(&single, &double);
-    assert_eq!(values(&found).places[0].values, ["0.10000000149011612", "0.1"]);
+    let difference = plain(&single, &double);
+    assert_eq!(values(&difference).places[0].values, ["0.10000000149011612", "0.1"]);
 }
 
 #[test]
@@ -215,14 +215,14 @@ fn differences_are_the_same_for_any_number_of_threads() {
         let run = RunOptions::default().threads(threads);
         diff(&first, &second, &options, &run).unwrap()
     };
-    let found = run(1);
+    let difference = run(1);
     let different = a.iter().zip(&b).filter(|(a, b)| a != b).count();
-    assert_eq!(values(&found).different, different as u64);
+    assert_eq!(values(&difference).different, different as u64);
     let largest = a.iter().zip(&b).map(|(a, b)| a.abs_diff(*b)).max().unwrap();
-    assert_eq!(values(&found).largest, f64::from(largest));
-    assert_eq!(values(&found).places.len(), 25);
+    assert_eq!(values(&difference).largest, f64::from(largest));
+    assert_eq!(values(&difference).places.len(), 25);
     for threads in [2, 7] {
-        assert_eq!(run(threads), found);
+        assert_eq!(run(threads), difference);
     }
 }
 
@@ -256,7 +256,7 @@ fn extension(xtension: &str, axes: &[u64], heap: usize, cards: &[String], data: 
     bytes
 }
 
-/// A table of columns C1, C2, ... after an empty primary HDU.
+/// Returns a table with columns C1, C2, ... after an empty primary HDU.
 fn table(forms: &[&str], data: &[u8], rows: usize, heap: usize) -> Vec<u8> {
     named(
         &forms
@@ -286,8 +286,8 @@ fn cells_are_compared_column_by_column() {
     let a = table(&["2I", "3A", "L"], b"\0\x01\0\x02abcT\0\x03\0\x04de\0F", 2, 0);
     let b = table(&["2I", "3A", "L"], b"\0\x01\0\x05abcT\0\x03\0\x04xe\0\0", 2, 0);
     assert!(plain(&a, &a).is_same());
-    let found = plain(&a, &b);
-    let said: Vec<_> = found.hdus[0]
+    let file_difference = plain(&a, &b);
+    let actual: Vec<_> = file_difference.hdus[0]
         .data
         .iter()
         .map(|difference| match difference {
@@ -305,7 +305,7 @@ fn cells_are_compared_column_by_column() {
         .collect();
     let text = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
     assert_eq!(
-        said,
+        actual,
         [
             ("C1".to_owned(), 4, vec![0, 1], text("2", "5")),
             ("C2".to_owned(), 2, vec![1, 0], text("\"de\"", "\"xe\"")),
@@ -319,14 +319,14 @@ fn columns_go_together_by_name_and_rows_that_both_have_are_compared() {
     let column = |name: &str| (name.to_owned(), "B");
     let a = named(&[column("A"), column("B")], &[1, 2, 3, 4], 2, 0);
     let b = named(&[column("b"), column("C")], &[2, 0, 9, 0, 5, 0], 3, 0);
-    let found = plain(&a, &b);
-    let [rows, columns, DataDifference::Values(values)] = &found.hdus[0].data[..] else {
-        panic!("{found:?}")
+    let difference = plain(&a, &b);
+    let [rows, columns, DataDifference::Values(values)] = &difference.hdus[0].data[..] else {
+        panic!("{difference:?}")
     };
     assert_eq!(*rows, DataDifference::Rows([2, 3]));
     assert_eq!(*columns, DataDifference::Columns([vec!["A".to_owned()], vec!["C".to_owned()]]));
     assert_eq!((values.compared, values.different, &values.places[0].at[..]), (2, 1, &[1, 0][..]));
-    // Exact spelling takes precedence.
+    // Exact matches take precedence.
     let a = named(&[column("N"), column("n"), column("X")], &[1, 2, 3], 1, 0);
     let b = named(&[column("x"), column("n")], &[3, 2], 1, 0);
     let keys = |keys: &[&str]| keys.iter().map(|&key| key.to_owned()).collect();
@@ -348,22 +348,22 @@ fn cards_of_columns_are_named_and_ignored_by_the_number_in_the_first_table() {
     };
     let a = table([("A", &["TUNIT#  = 'm'"]), ("B", &["TUNIT#  = 's'"])]);
     let b = table([("B", &["TUNIT#  = 'kg'"]), ("A", &["TUNIT#  = 'm'", "TDISP#  = 'I3'"])]);
-    let said = |ignore: &[&str]| {
+    let changes = |ignore: &[&str]| {
         let ignore = ignore.iter().map(|&keyword| keyword.to_owned()).collect();
         let options = DiffOptions::default().ignore(ignore);
-        let found = compared(&a, &b, &options);
-        found.hdus[0].cards.iter().map(|card| (card.keyword.clone(), card.change)).collect()
+        let difference = compared(&a, &b, &options);
+        difference.hdus[0].cards.iter().map(|card| (card.keyword.clone(), card.change)).collect()
     };
     let both = [("TUNIT2".to_owned(), CardChange::Value), ("TDISP1".to_owned(), CardChange::Added)];
-    for (ignore, wanted) in [
+    for (ignore, expected) in [
         (&[][..], &both[..]),
         (&["TUNIT1", "TDISP2"], &both),
         (&["TUNIT2"], &both[1..]),
         (&["TDISP1"], &both[..1]),
         (&["TUNIT*"], &both[1..]),
     ] {
-        let found: Vec<_> = said(ignore);
-        assert_eq!(found, wanted, "{ignore:?}");
+        let actual: Vec<_> = changes(ignore);
+        assert_eq!(actual, expected, "{ignore:?}");
     }
 }
 
@@ -381,8 +381,8 @@ fn cards_of_missing_columns_are_compared_with_each_other() {
     };
     let a = table(&["A", "B", "C"], "TUNIT4  = 'm'");
     let b = table(&["A", "C"], "TUNIT3  = 'm'");
-    let keywords = |found: FileDifference| -> Vec<String> {
-        found.hdus[0].cards.iter().map(|card| card.keyword.clone()).collect()
+    let keywords = |difference: FileDifference| -> Vec<String> {
+        difference.hdus[0].cards.iter().map(|card| card.keyword.clone()).collect()
     };
     assert_eq!(keywords(plain(&a, &b)), ["NAXIS1", "TFIELDS"]);
     assert_eq!(keywords(plain(&b, &a)), ["NAXIS1", "TFIELDS"]);
@@ -397,14 +397,15 @@ fn variable_length_arrays_are_compared_by_content() {
             .collect();
         table(&["PB(3)"], &[rows, heap.to_vec()].concat(), descriptors.len(), heap.len())
     };
-    // The same arrays at other places of the heap.
+    // The same arrays at other offsets of the heap.
     assert!(
         plain(&file(&[[2, 0], [1, 2]], &[7, 8, 9]), &file(&[[2, 1], [1, 0]], &[9, 7, 8]))
             .hdus
             .is_empty()
     );
-    let found = plain(&file(&[[2, 0], [1, 2]], &[7, 8, 9]), &file(&[[2, 0], [0, 2]], &[7, 6, 9]));
-    let values = values(&found);
+    let difference =
+        plain(&file(&[[2, 0], [1, 2]], &[7, 8, 9]), &file(&[[2, 0], [0, 2]], &[7, 6, 9]));
+    let values = values(&difference);
     assert_eq!((values.different, values.largest), (2, 2.0));
     assert_eq!(values.places[0].at, [0, 1]);
     assert_eq!(values.places[1].values, ["\"1 elements\"", "\"0 elements\""]);
@@ -421,19 +422,19 @@ fn hdus_go_together_by_name_and_then_by_number() {
     let primary = header(8, &[], &[]);
     let a = [primary.clone(), image("SCI", 1), image("ERR", 2), image("", 3)].concat();
     let b = [primary.clone(), image("ERR", 2), image("SCI", 1), image("", 4)].concat();
-    let found = plain(&a, &b);
-    assert_eq!((found.compared, found.hdus.len()), (4, 1));
-    assert_eq!(found.hdus[0].labels.each_ref().map(|label| label.index), [3, 3]);
+    let difference = plain(&a, &b);
+    assert_eq!((difference.compared, difference.hdus.len()), (4, 1));
+    assert_eq!(difference.hdus[0].labels.each_ref().map(|label| label.index), [3, 3]);
     let c = [primary, image("SCI", 1)].concat();
-    let found = plain(&a, &c);
-    assert_eq!(found.only[0].iter().map(|label| label.index).collect::<Vec<_>>(), [2, 3]);
-    assert!(found.hdus.is_empty() && !found.is_same());
+    let difference = plain(&a, &c);
+    assert_eq!(difference.only[0].iter().map(|label| label.index).collect::<Vec<_>>(), [2, 3]);
+    assert!(difference.hdus.is_empty() && !difference.is_same());
 }
 
 #[test]
 fn data_that_are_cut_short_are_an_error() {
     let file = fits(16, &[4], &[], &[0; 8]);
-    let found =
+    let result =
         diff(&open(&file), &open(&file[..2882]), &DiffOptions::default(), &RunOptions::default());
-    assert_eq!(found.unwrap_err().code(), "data-missing");
+    assert_eq!(result.unwrap_err().code(), "data-missing");
 }

@@ -1,5 +1,6 @@
-//! Arrays that the caches do not hold: the same numbers, bit for bit, whether they are copied out of the file and turned in
-//! place, or turned on the way out of the page cache; the first blocks go both ways.
+//! Arrays larger than the caches: the numbers have the same bits, whether they are copied from the file and
+//! swapped in place, or swapped while they are copied from the page cache; the first blocks are read both
+//! ways.
 
 #![expect(clippy::disallowed_methods, reason = "tests read files directly")]
 
@@ -11,7 +12,7 @@ use common::{fits, table_file};
 use tachyfits::table::{ColumnOutput, TextAs};
 use tachyfits::{FitsFile, OpenOptions, OutputPixels, ReadAs, Rows, RunOptions, StorageKind};
 
-/// A little more than half of what the caches hold, in numbers of 8 bytes.
+/// A little more than half of the caches, in numbers of 8 bytes.
 const COUNT: usize = (32 << 20) / 8 + 1001;
 
 const STORAGES: [StorageKind; 3] =
@@ -25,7 +26,7 @@ fn big_endian(numbers: &[u64]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_be_bytes()).collect()
 }
 
-fn written(folder: &Path, name: &str, content: &[u8]) -> PathBuf {
+fn write_file(folder: &Path, name: &str, content: &[u8]) -> PathBuf {
     let path = folder.join(name);
     std::fs::write(&path, content).unwrap();
     path
@@ -40,7 +41,7 @@ fn images() {
     let (folder, numbers) = (tempfile::tempdir().unwrap(), numbers());
     let cards = [format!("{:<8}= {:>20}", "BZERO", "9.223372036854775808E18")];
     let content = fits(64, &[COUNT as u64], &cards, &big_endian(&numbers));
-    let path = written(folder.path(), "image.fits", &content);
+    let path = write_file(folder.path(), "image.fits", &content);
     let expected: Vec<u64> = numbers.iter().map(|number| number ^ 1 << 63).collect();
     for storage in STORAGES {
         let options = OpenOptions::default().storage(storage);
@@ -59,7 +60,7 @@ fn columns_that_are_the_whole_row() {
     let cards = [format!("{:<8}= 'K       '", "TFORM1")];
     let rows = COUNT as u64;
     let content = table_file("BINTABLE", [8, rows], 0, &cards, &big_endian(&numbers));
-    let path = written(folder.path(), "table.fits", &content);
+    let path = write_file(folder.path(), "table.fits", &content);
     for storage in STORAGES {
         let options = OpenOptions::default().storage(storage);
         let table = FitsFile::open(&path, &options).unwrap().table(1).unwrap();

@@ -1,4 +1,4 @@
-//! Smoothing of planes beside its definition, pixel by pixel.
+//! Compares smoothing of planes with its definition, pixel by pixel.
 
 mod common;
 
@@ -10,7 +10,7 @@ use tachyfits::{AxisRange, Image, OutputPixels, ReadAs, RunOptions};
 const EDGES: [Edge; 5] = [Edge::Repeat, Edge::Pair, Edge::Zero, Edge::Blank, Edge::Keep];
 const BLANKS: [Blanks; 3] = [Blanks::Renormalise, Blanks::Propagate, Blanks::Zero];
 
-/// The neighbour at an index of an axis of this length.
+/// Neighbour of a pixel along an axis.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     Pixel(usize),
@@ -32,7 +32,7 @@ fn place(index: i64, length: usize, edge: Edge) -> Place {
     }
 }
 
-/// The weighted sum about an index; undefined terms are left out.
+/// Returns the weighted sum about an index; undefined terms are ignored.
 fn sum(
     weights: &[f64],
     index: usize,
@@ -49,7 +49,7 @@ fn sum(
     })
 }
 
-/// One result: `plane` has `width` pixels a row.
+/// Computes one result; `plane` has `width` pixels per row.
 fn result(
     (plane, number): (&[f64], usize),
     width: usize,
@@ -61,9 +61,9 @@ fn result(
     let (column, row, height) = (at % width, at / width, plane.len() / width);
     let near = |at: usize, half: usize, length: usize| at < half || at + half >= length;
     let near_end = near(column, wx.len() / 2, width) || near(row, wy.len() / 2, height);
-    let own = plane[at];
-    if (*edge == Edge::Keep && near_end) || (own.is_nan() && !fill) {
-        return own * scale;
+    let pixel = plane[at];
+    if (*edge == Edge::Keep && near_end) || (pixel.is_nan() && !fill) {
+        return pixel * scale;
     }
     let over_plane = |value: &dyn Fn(f64) -> Option<f64>, beyond: f64| {
         let over_row = |row: usize| {
@@ -118,7 +118,7 @@ fn values(image: &Image, ranges: &[AxisRange]) -> Vec<f64> {
     out
 }
 
-/// Planes of doubles, one in `holes` of them undefined; none for 0.
+/// Returns planes of doubles; one in `holes` of the pixels is undefined, or none for 0.
 fn planes(axes: &[u64], holes: u64, seed: u64) -> Image {
     let mut numbers = Numbers(seed);
     let mut data = Vec::new();
@@ -162,7 +162,7 @@ proptest! {
         let number = if smoothing.axes.is_empty() { number } else { 2 };
         let image = planes(&[width, height, number], holes, seed);
         let smooth = image.smooth_planes(&smoothing).unwrap().image(0).unwrap();
-        // All of it, and a part whose halo ends within the image.
+        // The whole image, and a part whose halo ends within the image.
         let whole: Vec<AxisRange> =
             [width, height, number].map(|count| AxisRange { first: 0, count, step: 1 }).to_vec();
         let mut part = whole.clone();
@@ -172,7 +172,7 @@ proptest! {
         }
         let pixels = values(&image, &whole);
         for ranges in [whole, part] {
-            let found = values(&smooth, &ranges);
+            let actual = values(&smooth, &ranges);
             let mut next = 0;
             for number in 0..number {
                 let plane = &pixels[(number * width * height) as usize..][..(width * height) as usize];
@@ -181,13 +181,13 @@ proptest! {
                         let at = (row * width + column) as usize;
                         let plane = (plane, number as usize);
                         let expected = result(plane, width as usize, at, &smoothing);
-                        let same = found[next] == expected || (found[next].is_nan() && expected.is_nan());
-                        prop_assert!(same, "{column} {row}: {} instead of {expected}", found[next]);
+                        let same = actual[next] == expected || (actual[next].is_nan() && expected.is_nan());
+                        prop_assert!(same, "{column} {row}: {} instead of {expected}", actual[next]);
                         next += 1;
                     }
                 }
             }
-            prop_assert_eq!(next, found.len());
+            prop_assert_eq!(next, actual.len());
         }
     }
 }

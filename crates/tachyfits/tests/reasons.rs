@@ -1,4 +1,4 @@
-//! Every reason for which the engine itself refuses: provoked, and its text checked.
+//! Provokes every reason for which the engine refuses a request, and checks the messages.
 
 mod common;
 
@@ -19,14 +19,14 @@ use tachyfits::{
     ReadAs, Reason, Region, Rows, RunOptions, Statistic, Tier, WriteOptions,
 };
 
-/// The variable by which this program tells itself that it was started with an unknown tier.
+/// Environment variable of child processes started with an unknown tier.
 const CHILD: &str = "TACHYFITS_TEST_REASONS";
 
 fn options() -> RunOptions<'static> {
     RunOptions::default()
 }
 
-/// A square of 16-bit pixels.
+/// Returns a square of 16-bit pixels.
 fn square() -> Image {
     image(fits(16, &[4, 4], &[], &[0; 32]))
 }
@@ -35,7 +35,7 @@ fn at(first: u64, count: u64, step: i64) -> AxisRange {
     AxisRange { first, count, step }
 }
 
-/// The error of writing the square as other pixels.
+/// Returns the error of writing the square with other pixels.
 fn write_as(pixels: NewPixels) -> Error {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out.fits");
@@ -43,7 +43,7 @@ fn write_as(pixels: NewPixels) -> Error {
     square().write(&path, &options, &RunOptions::default()).unwrap_err()
 }
 
-/// Provokes a reason, and gives words of its text: of the expected and of the found value.
+/// Provokes a reason; returns the error, and words of its expected and found values.
 fn provoke(reason: Reason) -> (Error, &'static str, &'static str) {
     let image = square();
     let whole = image.whole();
@@ -86,11 +86,11 @@ fn provoke(reason: Reason) -> (Error, &'static str, &'static str) {
     }
 }
 
-/// The reasons to refuse columns and rows.
+/// Provokes reasons about columns and rows.
 fn provoke_with_table(reason: Reason) -> (Error, &'static str, &'static str) {
     let cards = ["TFORM1  = 'I'", "TTYPE1  = 'FLUX'", "TFORM2  = 'PE(3)'"].map(str::to_owned);
     let table = common::table(common::table_file("BINTABLE", [10, 4], 0, &cards, &[0; 40]));
-    let read = |column: usize, rows: Rows<'_>| {
+    let read_column = |column: usize, rows: Rows<'_>| {
         let values = &mut [0; 8];
         let (raw, nulls, text) = (false, None, TextAs::Bytes);
         let column = ColumnOutput::new(column, values).raw(raw).nulls(nulls).text(text);
@@ -100,9 +100,9 @@ fn provoke_with_table(reason: Reason) -> (Error, &'static str, &'static str) {
         Reason::Column => {
             (table.column("FLUXX").unwrap_err(), "one of the columns FLUX, col2", "\"FLUXX\"")
         }
-        Reason::Rows => (read(0, Rows::Range(1..5)), "rows from 0 to 3", "rows 1 to 4"),
+        Reason::Rows => (read_column(0, Rows::Range(1..5)), "rows from 0 to 3", "rows 1 to 4"),
         Reason::ColumnKind => (
-            read(1, Rows::Range(0..4)),
+            read_column(1, Rows::Range(0..4)),
             "cells have one size",
             "column 2 (col2), arrays in the heap (PE(3))",
         ),
@@ -121,7 +121,7 @@ fn provoke_with_table(reason: Reason) -> (Error, &'static str, &'static str) {
     }
 }
 
-/// The reasons to refuse another shape.
+/// Provokes reasons about shapes.
 fn provoke_by_reshaping(reason: Reason) -> (Error, &'static str, &'static str) {
     let image = square();
     match reason {
@@ -142,7 +142,7 @@ fn provoke_by_reshaping(reason: Reason) -> (Error, &'static str, &'static str) {
     }
 }
 
-/// The reasons to refuse what is to be done with the pixels.
+/// Provokes reasons about operations on pixels.
 fn provoke_with_pixels(reason: Reason) -> (Error, &'static str, &'static str) {
     let image = square();
     let whole = image.whole();
@@ -204,8 +204,8 @@ fn provoke_with_pixels(reason: Reason) -> (Error, &'static str, &'static str) {
             let tile = Some(vec![1; 5]);
             let how = TileCompression::default().tile(tile);
             let mut file = FileWriter::spooled("new", false).unwrap();
-            let written = image.write_into(&mut file, None, Some(&how), &options());
-            (written.unwrap_err(), "tiles of 1 to 2 axes", "[1, 1, 1, 1, 1]")
+            let result = image.write_into(&mut file, None, Some(&how), &options());
+            (result.unwrap_err(), "tiles of 1 to 2 axes", "[1, 1, 1, 1, 1]")
         }
         Reason::Memory => {
             // The image is empty, and the mean along its last axis has 2^58 values.
@@ -227,7 +227,8 @@ fn refusal(error: Error) -> Refusal {
 
 #[test]
 fn every_reason_has_place_expectation_finding_and_hint() {
-    // The two of expressions show the place in them: see the tests of expressions. Files are edited in those of edits.
+    // Tests of expressions cover both reasons of expressions, with the position; tests of edits cover reasons
+    // of edits.
     let elsewhere = [
         Reason::Expression,
         Reason::ExpressionInput,
@@ -236,7 +237,7 @@ fn every_reason_has_place_expectation_finding_and_hint() {
         Reason::Structure,
     ];
     for &reason in Reason::ALL.iter().filter(|reason| !elsewhere.contains(reason)) {
-        let (error, expected, found) = provoke(reason);
+        let (error, expected, actual) = provoke(reason);
         assert_eq!((error.code(), error.kind()), (reason.code(), reason.kind()));
         let text = format!("{error:#}");
         let lines: Vec<&str> = text.lines().collect();
@@ -246,10 +247,10 @@ fn every_reason_has_place_expectation_finding_and_hint() {
         assert!(lines[0].ends_with(&format!("[{}]", reason.code())), "{text}");
         let refusal = refusal(error);
         assert!(refusal.expected.contains(expected), "{text}");
-        assert!(refusal.found.contains(found), "{text}");
-        let written = format!("expected {}, found {}", refusal.expected, refusal.found);
-        assert!(lines[0].contains(&written), "{text}");
-        // The name of a statistic is wrong wherever it is used.
+        assert!(refusal.found.contains(actual), "{text}");
+        let message = format!("expected {}, found {}", refusal.expected, refusal.found);
+        assert!(lines[0].contains(&message), "{text}");
+        // A wrong name of a statistic does not belong to a file.
         if reason != Reason::Statistic {
             let place = match reason {
                 Reason::NoSuchHdu => 3,
@@ -276,14 +277,14 @@ fn codes_are_listed_once_each() {
     }
 }
 
-/// Does nothing, unless this program was started with an unknown tier.
+/// Does nothing unless this process was started with an unknown tier.
 #[test]
 fn an_unknown_tier_in_this_process() {
     if std::env::var_os(CHILD).is_some() {
         let image = square();
         assert_eq!(image.stats(&image.whole(), None, &options()).unwrap().0[0].count, 16);
         assert_eq!(Tier::current(), *Tier::available().last().unwrap());
-        // Too late to choose one.
+        // Too late to choose another tier.
         assert_eq!(Tier::SCALAR.choose(), Err(Tier::current()));
         print!("BEGIN\n{}\nEND\n", Tier::requested().unwrap_err());
     }
@@ -339,7 +340,7 @@ fn other_requests_that_do_not_fit() {
     assert_eq!(code(Region::ellipse(0.0, 0.0, 1.0, -1.0, 0.0).map(drop)), "region");
     assert_eq!(code(Region::ellipse(0.0, 0.0, 1.0, 1.0, f64::NAN).map(drop)), "region");
     assert_eq!(code(Region::polygon(&[(0.0, 0.0), (1.0, 1.0)]).map(drop)), "region");
-    // More rows than a region may have.
+    // A region with too many rows.
     let tall = common::image(fits(8, &[1, 1 << 50], &[], &[]));
     let everything = [Region::rectangle(0.0, 0.0, 1e12, 1e12, 0.0).unwrap()];
     assert_eq!(code(tall.stats(&tall.whole(), Some(&everything), &options()).map(drop)), "memory");

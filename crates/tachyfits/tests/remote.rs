@@ -1,5 +1,5 @@
-//! A storage from outside the crates, in one file: a server of ranges with latency, faults and retries. Reading an
-//! image, a spectrum and a table through it takes few requests, within its profile.
+//! A storage defined outside the crates: a server of byte ranges with latency, faults and retries. Reading an
+//! image, a spectrum or a table through it needs few requests, within its profile.
 
 mod common;
 
@@ -19,20 +19,20 @@ use tachyfits::{
 };
 use tachyfits_io::conformance::storage_suite;
 
-/// The other end of the line.
+/// A simulated server.
 #[derive(Debug, Default)]
 struct Server {
     content: Vec<u8>,
     log: Mutex<Vec<Range<u64>>>,
     under_way: AtomicUsize,
     most_under_way: AtomicUsize,
-    /// How often requests for an offset still fail.
+    /// Number of remaining failures by offset of the request.
     faults: Mutex<HashMap<u64, usize>>,
     fails: AtomicUsize,
 }
 
 impl Server {
-    /// How many requests came since the last look, and for how many bytes.
+    /// Returns the number of requests since the last call, and their bytes.
     fn requests(&self) -> (usize, u64) {
         let log = std::mem::take(&mut *self.log.lock().unwrap());
         (log.len(), log.iter().map(|range| range.end - range.start).sum())
@@ -45,16 +45,16 @@ impl Server {
         self.log.lock().unwrap().push(range.clone());
         self.under_way.fetch_sub(1, Ordering::SeqCst);
         let mut faults = self.faults.lock().unwrap();
-        let left = faults.entry(range.start).or_insert(self.fails.load(Ordering::SeqCst));
-        if *left > 0 {
-            *left -= 1;
+        let failures = faults.entry(range.start).or_insert(self.fails.load(Ordering::SeqCst));
+        if *failures > 0 {
+            *failures -= 1;
             return Err(io::Error::other("503 SlowDown"));
         }
         Ok(self.content[range.start as usize..range.end as usize].to_vec())
     }
 }
 
-/// Reads a server: requests of a call are sent at the same time, and again where they fail.
+/// Storage on a server: the requests of a call are sent concurrently, and again if they fail.
 #[derive(Debug)]
 struct Remote {
     id: Id,
@@ -103,8 +103,8 @@ impl Storage for Remote {
             self.check_within(request.offset, request.buffer.len() as u64)?;
         }
         let in_flight = self.profile().in_flight;
-        let rest = Mutex::new(requests.iter_mut());
-        let next = || rest.lock().unwrap().next();
+        let queue = Mutex::new(requests.iter_mut());
+        let next = || queue.lock().unwrap().next();
         let send = || {
             while let Some(request) = next() {
                 self.fill(request)?;
@@ -112,9 +112,9 @@ impl Storage for Remote {
             Ok(())
         };
         thread::scope(|scope| {
-            let others: Vec<_> = (1..in_flight).map(|_| scope.spawn(send)).collect();
-            let own = send();
-            others.into_iter().map(|other| other.join().unwrap()).fold(own, Result::and)
+            let threads: Vec<_> = (1..in_flight).map(|_| scope.spawn(send)).collect();
+            let result = send();
+            threads.into_iter().map(|other| other.join().unwrap()).fold(result, Result::and)
         })
     }
 
@@ -123,7 +123,7 @@ impl Storage for Remote {
     }
 }
 
-/// The channels, rows and columns of a cube of 4 MiB.
+/// Lengths of the columns, rows and channels of a cube of 4 MiB.
 const AXES: [u64; 3] = [128, 128, 64];
 
 fn cube() -> Vec<u8> {
@@ -134,12 +134,12 @@ fn cube() -> Vec<u8> {
     fits(-32, &AXES, &[], &data)
 }
 
-/// A cube at the other end of the line, and the same in memory.
+/// Returns a cube on a server, and the same cube in memory.
 fn cubes() -> (Arc<Server>, [tachyfits::Image; 2]) {
     let (server, remote) = Remote::new(cube());
     let options = OpenOptions::default();
-    let far = FitsFile::open(Arc::new(remote), &options).unwrap().image(0).unwrap();
-    (server, [far, common::image(cube())])
+    let remote_image = FitsFile::open(Arc::new(remote), &options).unwrap().image(0).unwrap();
+    (server, [remote_image, common::image(cube())])
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn many_headers_take_few_requests() {
         bytes[..2880].iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b' ');
         bytes
     };
-    // Short data, which are read with the headers, and long ones of one size, which are skipped.
+    // Short data, which are read with the headers, and long data of one size, which are skipped.
     for (count, axis, most, most_bytes) in [(2000, 100, 24, 12 << 20), (60, 400_000, 24, 6 << 20)] {
         let mut content = common::header(8, &[], &[]);
         (0..count).for_each(|_| content.extend(extension(axis)));
@@ -197,7 +197,7 @@ fn many_headers_take_few_requests() {
         let file = FitsFile::open(Arc::new(remote), &OpenOptions::default()).unwrap();
         assert_eq!((file.hdus().len(), file.warnings().len()), (count + 1, 0));
         let (requests, bytes) = server.requests();
-        // Requests that are guessed are sent four at a time.
+        // Predicted requests are sent four at a time.
         assert!(requests <= most * 4 && bytes <= most_bytes, "{requests} requests, {bytes} bytes");
     }
 }
@@ -220,7 +220,7 @@ fn a_spectrum_takes_one_request_of_few_bytes_for_each_channel() {
     assert_eq!(spectra[0].len(), 64);
     assert_eq!(spectra[0], spectra[1]);
     let (requests, bytes) = server.requests();
-    // The nine rows of a plane that the circle lies in are read together, some planes with those between.
+    // The nine rows of a plane in the circle are read together, some planes including the rows between.
     assert!(requests <= 64 && bytes <= 2 << 20, "{requests} requests for {bytes} bytes");
 }
 
@@ -236,8 +236,8 @@ fn a_table_is_read_by_requests_of_many_rows() {
         FitsFile::open(Arc::new(remote), &OpenOptions::default()).unwrap().table(1).unwrap();
     let (requests, bytes) = server.requests();
     assert!(requests <= 6 && bytes <= 512 << 10, "{requests} requests for {bytes} bytes");
-    let (found, _) = table.rows_where("M < -19990", 0..rows, &RunOptions::default()).unwrap();
-    assert_eq!(found, (19_991..rows).collect::<Vec<_>>());
+    let (rows_found, _) = table.rows_where("M < -19990", 0..rows, &RunOptions::default()).unwrap();
+    assert_eq!(rows_found, (19_991..rows).collect::<Vec<_>>());
     let (requests, bytes) = server.requests();
     assert!(requests <= 4 && bytes <= 8 * rows, "{requests} requests for {bytes} bytes");
 }
@@ -261,6 +261,6 @@ fn requests_that_fail_are_sent_again_or_name_the_place() {
 #[test]
 fn a_remote_file_is_verified() {
     let (_, remote) = Remote::new(cube());
-    let found = verify(Arc::new(remote), &VerifyOptions::default(), &RunOptions::default());
-    assert_eq!(found.unwrap().findings, []);
+    let verification = verify(Arc::new(remote), &VerifyOptions::default(), &RunOptions::default());
+    assert_eq!(verification.unwrap().findings, []);
 }

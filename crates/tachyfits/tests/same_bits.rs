@@ -1,5 +1,5 @@
-//! The same bits whatever the threads, the storage, the way of reading and the vector tier, on images large enough for
-//! several tasks, several lines per row, several slabs and tiles.
+//! Results have the same bits for any number of threads, storage, buffering and vector tier, on images large
+//! enough for several tasks, several lines per row, several slabs and tiles.
 //!
 //! The tier is read once per process, so this program restarts itself for the digests of each tier.
 
@@ -20,14 +20,14 @@ use tachyfits::{
     Statistic, StorageKind, Tier, Values, evaluate,
 };
 
-/// The variable by which this program tells itself that it is one of those started for a tier: the file to measure.
+/// Environment variable of child processes started for a tier: the file to process.
 const CHILD: &str = "TACHYFITS_TEST_SAME_BITS";
 
 const STORAGES: [StorageKind; 3] =
     [StorageKind::Positioned, StorageKind::Mapped, StorageKind::Memory];
 
-/// (BITPIX, axes, more cards). The first has rows longer than a line, the second planes of several tiles and enough of
-/// them for several slabs.
+/// BITPIX, axes and more cards. The first image has rows longer than a line, the second has planes of several
+/// tiles, and enough planes for several slabs.
 fn pictures() -> [(i64, [u64; 3], Vec<String>); 3] {
     let scaled = ["BSCALE  =                  0.1", "BZERO   =                 -7.5"];
     let scaled = [&scaled[..], &["BLANK   =                   77"]].concat();
@@ -54,19 +54,19 @@ fn data(bitpix: i64, count: u64) -> Vec<u8> {
     data
 }
 
-/// FNV-1a over numbers: a few digits that differ when any bit of any of them does.
+/// Returns the FNV-1a hash of numbers.
 fn digest(numbers: impl IntoIterator<Item = u64>) -> u64 {
     numbers.into_iter().flat_map(u64::to_le_bytes).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
-/// The bits of a number; NaN has one face, since its sign and payload say nothing.
+/// Returns the bits of a number, with one pattern for all NaN, whose sign and payload are arbitrary.
 fn bits(number: f64) -> u64 {
     if number.is_nan() { f64::NAN.to_bits() } else { number.to_bits() }
 }
 
-/// The bits of a reduction.
+/// Returns the bits of a reduction.
 fn bits_of(reduced: &Reduced) -> Vec<u64> {
     let values = reduced.values.iter().flat_map(|values| match values {
         Values::Integers(values) => values.iter().map(|&x| x as u64).collect::<Vec<u64>>(),
@@ -75,12 +75,12 @@ fn bits_of(reduced: &Reduced) -> Vec<u64> {
     reduced.axes.iter().copied().chain(values).collect()
 }
 
-/// The bits of everything in the states, as text: Debug output tells apart all numbers but NaN.
+/// Returns the text of states as numbers: Debug output distinguishes all numbers except NaN.
 fn bits_of_text(states: &dyn Debug) -> Vec<u64> {
     format!("{states:?}").bytes().map(u64::from).collect()
 }
 
-/// Every kind of result, each as a line: a name and a digest of its bits.
+/// Returns one line for each kind of result: a name and a digest of its bits.
 fn results(image: &Image, options: &RunOptions<'_>) -> String {
     let mut lines = String::new();
     let mut line = |name: &str, bits: Vec<u64>| {
@@ -127,7 +127,8 @@ fn results(image: &Image, options: &RunOptions<'_>) -> String {
     lines
 }
 
-/// Every bit of an expression of each kind of operation, NaN and all: undefined pixels of any sign meet in it.
+/// Returns the bits of an expression with each kind of operation, including NaN: it combines undefined pixels
+/// of any sign.
 fn expression(image: &Image, options: &RunOptions<'_>) -> Vec<u64> {
     let text = "where(a > m, sqrt(a) - -a, 0 / (a - a)) + clip(a // 3, -m, m) % 7 * exp(-a / 1e4)";
     let input = |name: &str, value| ExpressionInput { name: name.to_owned(), value };
@@ -141,7 +142,7 @@ fn expression(image: &Image, options: &RunOptions<'_>) -> Vec<u64> {
     pixels.into_iter().map(f64::to_bits).collect()
 }
 
-/// Every second pixel or so, backwards where the axis is short.
+/// Returns about every second pixel, backwards if the axis is short.
 fn part_of(length: u64) -> AxisRange {
     match length {
         1 => AxisRange { first: 0, count: 1, step: 1 },
@@ -159,7 +160,7 @@ fn with_threads(threads: usize, buffering: Buffering) -> RunOptions<'static> {
     RunOptions::default().threads(threads).buffering(buffering)
 }
 
-/// Does nothing, unless this program was started for a tier: then it prints what it finds.
+/// Prints the results if this process was started for a tier; otherwise does nothing.
 #[test]
 fn results_for_the_tier_of_this_process() {
     let Some(path) = std::env::var_os(CHILD) else { return };
@@ -167,7 +168,7 @@ fn results_for_the_tier_of_this_process() {
     print!("BEGIN\n{}END\n", results(&image, &with_threads(2, Buffering::Single)));
 }
 
-/// Results of this program under a tier.
+/// Returns the results of this program with a tier.
 fn results_of_tier(path: &Path, tier: Tier) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "results_for_the_tier_of_this_process", "--nocapture"])
@@ -200,7 +201,7 @@ fn bits_do_not_depend_on_how_they_were_computed() {
         assert!(expected.lines().count() >= 28);
         for storage in STORAGES {
             let image = open(&path, storage);
-            // Bytes in memory are lent, not read, so the buffering does not matter there.
+            // Bytes in memory are lent instead of read, so buffering has no effect.
             let bufferings = match storage {
                 StorageKind::Positioned => &[Buffering::Single, Buffering::Double][..],
                 _ => &[Buffering::Auto],
@@ -218,7 +219,7 @@ fn bits_do_not_depend_on_how_they_were_computed() {
     }
 }
 
-/// The section and the region of the same box; pixels are given as first and last.
+/// Returns the section and the region of the same box; pixels are given as first and last.
 fn box_of(image: &Image, x: (u64, u64), y: (u64, u64)) -> (Section, Region) {
     let range = |(first, last): (u64, u64)| AxisRange { first, count: last + 1 - first, step: 1 };
     let mut ranges: Vec<_> = vec![range(x), range(y)];
@@ -236,7 +237,7 @@ fn a_box_has_the_same_bits_as_a_section_and_as_a_region() {
         let data = data(bitpix, axes.iter().product());
         let image = common::image(fits(bitpix, &axes, &cards, &data));
         let (right, top) = (axes[0] - 1, axes[1] - 1);
-        // A part, the whole, whole rows, a row, a column, a pixel.
+        // A part, the whole plane, whole rows, a row, a column, a pixel.
         for (x, y) in [
             ((3, right - 5), (top / 3, top)),
             ((0, right), (0, top)),
@@ -251,7 +252,8 @@ fn a_box_has_the_same_bits_as_a_section_and_as_a_region() {
             let as_section = image.stats(&section, None, &options).unwrap().0[0];
             let as_region = image.stats(&whole, Some(region), &options).unwrap().0[0];
             let numbers = |stats: tachyfits::Stats| {
-                let extremes = [stats.min, stats.max].map(|found| found.map(|found| found.value));
+                let extremes =
+                    [stats.min, stats.max].map(|extremum| extremum.map(|extremum| extremum.value));
                 let (sum, center, squares) = (stats.sum, stats.center, stats.squares);
                 format!("{:?}", (stats.count, stats.nan, sum, center, squares, extremes))
             };

@@ -1,4 +1,4 @@
-//! Strided arrays and runs of pixels beside a twin that takes one element at a time.
+//! Strided arrays and runs of pixels, compared with a twin that decodes one element at a time.
 
 #![expect(clippy::disallowed_methods, reason = "tests read files directly")]
 
@@ -15,12 +15,13 @@ use tachyfits::{
 use tachyfits_io::MemoryStorage;
 use tachyfits_kernels::naive;
 
-/// Bytes that differ from one another.
+/// Returns varied bytes.
 fn content(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at ^ (at / 61) ^ (at / 4096 * 7)) as u8).collect()
 }
 
-/// The elements of the twin: their bytes, flags and counts. Null ones keep what the output has, or get `value`.
+/// Returns the elements of the twin: their bytes, flags and counts. Null elements keep the output's bytes, or
+/// become `value`.
 fn twin(
     bytes: &[u8],
     places: impl Iterator<Item = usize>,
@@ -33,8 +34,9 @@ fn twin(
     let (mut marks, mut counts) = (Vec::new(), NullCounts::default());
     for (place, out) in places.zip(out.chunks_mut(element.bytes())) {
         let pixel = &bytes[place..place + encoding.pixel_bytes()];
-        let (found, mark) = naive::decode_elements(pixel, encoding, rule, element, value, out);
-        counts = counts.plus(found);
+        let (element_counts, mark) =
+            naive::decode_elements(pixel, encoding, rule, element, value, out);
+        counts = counts.plus(element_counts);
         marks.extend(mark);
     }
     (marks, counts)
@@ -50,16 +52,24 @@ fn encodings() -> Vec<Encoding> {
     plain.into_iter().chain(scaled).chain(blank).collect()
 }
 
-/// Elements whose type shows all bits: NaN is compared as any other number.
+/// Returns elements whose bits can be compared: NaN get a single pattern.
 fn comparable(bytes: &[u8], element: PixelType) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     let size = element.bytes();
     if element == PixelType::F32 {
-        let nan = |of: &[u8]| f32::from_ne_bytes(of.try_into().unwrap()).is_nan();
-        bytes.chunks_mut(size).filter(|of| nan(of)).for_each(|of| of.fill(255));
+        let nan =
+            |element_bytes: &[u8]| f32::from_ne_bytes(element_bytes.try_into().unwrap()).is_nan();
+        bytes
+            .chunks_mut(size)
+            .filter(|element_bytes| nan(element_bytes))
+            .for_each(|element_bytes| element_bytes.fill(255));
     } else if element == PixelType::F64 {
-        let nan = |of: &[u8]| f64::from_ne_bytes(of.try_into().unwrap()).is_nan();
-        bytes.chunks_mut(size).filter(|of| nan(of)).for_each(|of| of.fill(255));
+        let nan =
+            |element_bytes: &[u8]| f64::from_ne_bytes(element_bytes.try_into().unwrap()).is_nan();
+        bytes
+            .chunks_mut(size)
+            .filter(|element_bytes| nan(element_bytes))
+            .for_each(|element_bytes| element_bytes.fill(255));
     }
     bytes
 }
@@ -72,7 +82,7 @@ proptest! {
     #[test]
     fn strided_elements_are_those_of_the_twin(
         shape in prop_oneof![
-            // Columns, sections, rows apart by more than is read along, elements apart, many rows.
+            // Columns, sections, rows too far apart to read together, elements far apart, many rows.
             (Just(1u64), 1u64..900, Just(0u64), 0u64..70),
             (1u64..40, 1u64..40, Just(0u64), 0u64..70),
             (1u64..2000, 1u64..4, Just(0u64), 32_000u64..40_000),
@@ -110,19 +120,19 @@ proptest! {
         // Replaced, marked and replaced, marked and kept.
         for is_marked in [false, true] {
             let value = if is_marked { value } else { Some(value.unwrap_or(9)) };
-            let kept: Vec<u8> = (0..length * element.bytes()).map(|at| at as u8).collect();
-            let mut expected = kept.clone();
+            let original: Vec<u8> = (0..length * element.bytes()).map(|at| at as u8).collect();
+            let mut expected = original.clone();
             let places = (first..).map(|at| place(at) as usize).take(length);
             let (marks, counts) =
                 twin(&bytes, places, &encoding, element, rule, value, &mut expected);
-            let (mut out, mut flags) = (kept, vec![9; length]);
+            let (mut out, mut flags) = (original, vec![9; length]);
             let nulls = match value {
                 Some(value) if !is_marked => NullOutput::Value(value),
                 value => NullOutput::Flags { flags: &mut flags, value },
             };
-            let (_, found) =
+            let (_, actual) =
                 array.read(&storage, first, element, rule, nulls, &mut out, &options).unwrap();
-            prop_assert_eq!(found, counts);
+            prop_assert_eq!(actual, counts);
             if counts.odd == 0 {
                 prop_assert_eq!(comparable(&out, element), comparable(&expected, element));
             }
@@ -136,7 +146,7 @@ proptest! {
 #[test]
 fn arrays_that_do_not_fit_are_refused() {
     let encoding = Encoding::plain(PixelType::I16);
-    // Elements overlap; the end is beyond all files.
+    // Elements overlap; the end is beyond any file.
     assert_eq!(StridedArray::new(0, encoding, &[(3, 1)]), None);
     assert_eq!(StridedArray::new(0, encoding, &[(3, u64::MAX / 2)]), None);
     assert_eq!(StridedArray::new(u64::MAX, encoding, &[]), None);
@@ -163,7 +173,7 @@ fn arrays_that_do_not_fit_are_refused() {
     assert_eq!(outcome.unwrap_err().code(), "io-short");
 }
 
-/// A file with an image in HDU 1, compressed or not, and the offset of its header.
+/// Returns a file with an image in HDU 1, compressed or not, and the offset of its header.
 fn file_with_image(tiles: Option<TileCompression>) -> (Vec<u8>, u64, Vec<i32>) {
     let pixels: Vec<i32> = (0..70 * 40 * 3).map(|at| at * at % 1009 - 400).collect();
     let folder = tempfile::tempdir().unwrap();
@@ -213,11 +223,11 @@ fn image_at_an_offset_is_the_one_of_the_file() {
         let nulls = NullOutput::Value(0);
         let outcome = opened.image.read_run(0, PixelType::I32, rule, nulls, &mut more, &options);
         assert_eq!(outcome.unwrap_err().code(), Reason::Output.code());
-        let mut stored = vec![0; 4 * 99];
-        let (_, count) = opened.image.read_stored(55, None, &mut stored, &options).unwrap();
+        let mut bytes_read = vec![0; 4 * 99];
+        let (_, count) = opened.image.read_stored(55, None, &mut bytes_read, &options).unwrap();
         let expected: Vec<u8> =
             pixels[55..154].iter().flat_map(|pixel| pixel.to_be_bytes()).collect();
-        assert_eq!((count, stored), (0, expected));
+        assert_eq!((count, bytes_read), (0, expected));
         let outcome = opened.image.read_stored(1, None, &mut more[..4 * 8400], &options);
         assert_eq!(outcome.unwrap_err().code(), Reason::Output.code());
         // There is no HDU at another offset.
@@ -279,9 +289,9 @@ fn nulls_in_some_pieces_are_those_of_the_twin() {
                 false => NullOutput::Value(null),
             };
             let options = RunOptions::default();
-            let (_, found) =
+            let (_, actual) =
                 array.read(&storage, 0, kind, rule, nulls, &mut out, &options).unwrap();
-            assert_eq!(found, counts);
+            assert_eq!(actual, counts);
             assert!(out == expected && (!is_marked || flags == marks), "{encoding:?} {is_marked}");
         }
     }

@@ -1,4 +1,4 @@
-//! Batches of compressed tiles: each as if it were decoded alone, on every vector tier.
+//! Batches of compressed tiles: each tile is decoded as if it were alone, on every vector tier.
 
 use proptest::prelude::*;
 use tachyfits::{ByteOrder, Tier, decode_tiles};
@@ -6,7 +6,7 @@ use tachyfits_format::{
     CodecError, CodecScratch, Gzip, Pixels, PixelsMut, PlainTile, Rice, Tile, TileCodec,
 };
 
-/// A tile of rows of `columns` pixels, about noise with some outliers.
+/// Returns a tile of rows of `columns` pixels: noise with some outliers.
 fn image(columns: u64, rows: u64, seed: i64) -> Vec<i16> {
     let pixel = |at: i64| match (at * at * 31 + at * 7919 + seed) % 1009 {
         0 => 20_000,
@@ -23,8 +23,8 @@ fn stream(codec: &dyn TileCodec, shape: &[u64], pixels: &[i16]) -> Vec<u8> {
     out
 }
 
-/// Decodes tiles of these shapes in one batch, as pixels of 16 bits, or of 32 bits where `wide` says so; without a tier each
-/// alone.
+/// Decodes tiles of these shapes in one batch as 16-bit pixels, or as 32-bit pixels if `wide` returns true;
+/// without a tier, decodes each tile separately.
 fn decoded(
     codec: &dyn TileCodec,
     shapes: &[[u64; 2]],

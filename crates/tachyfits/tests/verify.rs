@@ -1,5 +1,5 @@
-//! Verification of files: every rule of data is provoked, findings are the same for any number of threads and storage,
-//! one does not hide another, and any bytes end in findings.
+//! Verification of files: every rule about data is provoked, findings are the same for any number of threads
+//! and storage, no finding hides another, and arbitrary bytes end in findings.
 #![expect(clippy::disallowed_methods, reason = "the tests write files of their own")]
 
 mod common;
@@ -21,7 +21,7 @@ fn codes(bytes: &[u8]) -> Vec<&'static str> {
     findings(bytes).iter().map(|finding| finding.code).collect()
 }
 
-/// A table after an empty primary HDU: TFORM and TTYPE of each column, more cards, rows and heap.
+/// Returns a table after an empty primary HDU.
 fn table(xtension: &str, axes: [usize; 2], heap: usize, cards: &[String], data: &[u8]) -> Vec<u8> {
     let mut all = vec![
         format!("XTENSION= '{xtension:<8}'"),
@@ -57,7 +57,7 @@ fn binary(forms: &[&str], axes: [usize; 2], heap: usize, data: &[u8]) -> Vec<u8>
     table("BINTABLE", axes, heap, &columns(forms), data)
 }
 
-/// An ASCII table of one column of the width of its rows.
+/// Returns an ASCII table with one column as wide as its rows.
 fn ascii(form: &str, rows: &[&str]) -> Vec<u8> {
     let width = rows[0].len();
     let mut cards = columns(&[form]);
@@ -78,13 +78,13 @@ fn a_file_that_is_right_has_no_findings() {
 
 #[test]
 fn the_values_of_binary_tables_are_checked() {
-    let found = findings(&binary(&["1L", "4A"], [5, 4], 0, b"TabcdXab\x07dFabcd\x01ab\xe9d"));
-    let said: Vec<_> = found
+    let list = findings(&binary(&["1L", "4A"], [5, 4], 0, b"TabcdXab\x07dFabcd\x01ab\xe9d"));
+    let summary: Vec<_> = list
         .iter()
         .map(|f| (f.code, f.place.row, f.place.column.clone().unwrap().0, f.repeats))
         .collect();
-    assert_eq!(said, [("logical-value", Some(2), 1, 1), ("text-value", Some(2), 2, 1)]);
-    assert_eq!(found[0].place.offset, Some(2880 * 2 + 5));
+    assert_eq!(summary, [("logical-value", Some(2), 1, 1), ("text-value", Some(2), 2, 1)]);
+    assert_eq!(list[0].place.offset, Some(2880 * 2 + 5));
 }
 
 #[test]
@@ -104,9 +104,9 @@ fn descriptors_and_their_arrays_are_checked() {
     };
     // Shared bytes, gaps and empty arrays with any offset are legal.
     assert_eq!(codes(&file("PI(2)", &[[2, 0], [1, 2], [0, 99]], &[0; 8])), [""; 0]);
-    let found = findings(&file("PI(2)", &[[2, 0], [-1, 0], [2, 5], [3, 0]], &[0; 8]));
-    let said: Vec<_> = found.iter().map(|f| (f.code, f.place.row, f.repeats)).collect();
-    assert_eq!(said, [("descriptor-range", Some(2), 1), ("descriptor-length", Some(4), 0)]);
+    let list = findings(&file("PI(2)", &[[2, 0], [-1, 0], [2, 5], [3, 0]], &[0; 8]));
+    let summary: Vec<_> = list.iter().map(|f| (f.code, f.place.row, f.repeats)).collect();
+    assert_eq!(summary, [("descriptor-range", Some(2), 1), ("descriptor-length", Some(4), 0)]);
     assert_eq!(codes(&file("PL(4)", &[[4, 0]], b"TF\0T")), [""; 0]);
     assert_eq!(codes(&file("PL(4)", &[[2, 0], [2, 2]], b"TF\0X")), ["logical-value"]);
     assert_eq!(codes(&file("PA(4)", &[[4, 0]], b"ab\0\xff")), [""; 0]);
@@ -123,9 +123,9 @@ fn arrays_that_come_to_far_more_than_the_heap_are_not_read() {
 
 #[test]
 fn the_text_of_ascii_tables_is_looked_at() {
-    let found = findings(&ascii("I4", &["  12", "1 2 ", "12.0", "    "]));
-    let said: Vec<_> = found.iter().map(|f| (f.code, f.place.row, f.repeats)).collect();
-    assert_eq!(said, [("ascii-entry", Some(2), 1)]);
+    let list = findings(&ascii("I4", &["  12", "1 2 ", "12.0", "    "]));
+    let summary: Vec<_> = list.iter().map(|f| (f.code, f.place.row, f.repeats)).collect();
+    assert_eq!(summary, [("ascii-entry", Some(2), 1)]);
     assert_eq!(codes(&ascii("F4.1", &["1.5e"])), ["ascii-entry"]);
     assert_eq!(codes(&ascii("A4", &["ab\x07d"])), ["ascii-text"]);
     let mut cards = columns(&["I2"]);
@@ -141,11 +141,8 @@ fn fill_is_checked() {
     let mut file = fits(8, &[4], &[], &[1; 4]);
     file[5000] = 1;
     file[5001] = 2;
-    let found = findings(&file);
-    assert_eq!(
-        (found[0].code, found[0].place.offset, found[0].repeats),
-        ("data-fill", Some(5000), 1)
-    );
+    let list = findings(&file);
+    assert_eq!((list[0].code, list[0].place.offset, list[0].repeats), ("data-fill", Some(5000), 1));
     let mut file = ascii("I4", &["  12"]);
     let last = file.len() - 1;
     file[last] = 0;
@@ -161,15 +158,15 @@ fn sums_are_compared_also_where_rows_are_checked() {
     let mut data = [&b"a"[..], &[0, 0, 0, 3, 0, 0, 0, 0]].concat().repeat(3);
     data.extend([7, 8, 9]);
     let file = table("BINTABLE", [9, 3], 3, &cards, &data);
-    let found = findings(&file);
-    let said: Vec<_> = found.iter().map(|f| (f.code, f.severity)).collect();
-    assert_eq!(said, [("datasum", Severity::Warning), ("checksum", Severity::Warning)]);
+    let list = findings(&file);
+    let summary: Vec<_> = list.iter().map(|f| (f.code, f.severity)).collect();
+    assert_eq!(summary, [("datasum", Severity::Warning), ("checksum", Severity::Warning)]);
     let opened = FitsFile::from_bytes("made", file, &OpenOptions::default()).unwrap();
     let (sums, _) = opened.checksum(1, &RunOptions::default()).unwrap();
-    assert!(found[0].expected.contains(&format!("'{}'", sums.datasum)), "{}", found[0]);
+    assert!(list[0].expected.contains(&format!("'{}'", sums.datasum)), "{}", list[0]);
 }
 
-/// An image extension without pixels.
+/// Returns an image extension without pixels.
 fn empty_image(name: &str) -> Vec<u8> {
     let cards = [
         "XTENSION= 'IMAGE   '".to_owned(),
@@ -189,43 +186,44 @@ fn empty_image(name: &str) -> Vec<u8> {
 #[test]
 fn duplicate_names_are_found() {
     let images = ["SCI", "ERR", "sci"].map(empty_image).concat();
-    let found = findings(&[header(8, &[], &[]), images].concat());
-    assert_eq!(found.len(), 1);
-    assert_eq!((found[0].code, found[0].place.hdu), ("name-repeated", Some(3)));
+    let list = findings(&[header(8, &[], &[]), images].concat());
+    assert_eq!(list.len(), 1);
+    assert_eq!((list[0].code, list[0].place.hdu), ("name-repeated", Some(3)));
 }
 
 #[test]
 fn the_first_header_is_compared_with_the_extensions() {
     let (image, two) = (empty_image("ONE"), ["ONE", "TWO"].map(empty_image).concat());
-    let said = |cards: &[&str], behind: &[u8]| -> Vec<(&str, String, String)> {
+    let extension_findings = |cards: &[&str], behind: &[u8]| -> Vec<(&str, String, String)> {
         let cards: Vec<String> = cards.iter().map(|&card| card.to_owned()).collect();
-        let found = findings(&[&header(8, &[], &cards)[..], behind].concat());
-        let of_extensions = found.into_iter().filter(|found| found.code.starts_with("extension"));
-        of_extensions
-            .map(|found| {
-                assert_eq!((found.severity, found.place.hdu), (Severity::Warning, Some(0)));
-                (found.code, found.place.keyword.unwrap(), found.found)
+        let all_findings = findings(&[&header(8, &[], &cards)[..], behind].concat());
+        let selected =
+            all_findings.into_iter().filter(|finding| finding.code.starts_with("extension"));
+        selected
+            .map(|finding| {
+                assert_eq!((finding.severity, finding.place.hdu), (Severity::Warning, Some(0)));
+                (finding.code, finding.place.keyword.unwrap(), finding.found)
             })
             .collect()
     };
-    let count = |found: &str| ("extension-count", "NEXTEND".to_owned(), found.to_owned());
+    let count = |count_text: &str| ("extension-count", "NEXTEND".to_owned(), count_text.to_owned());
     for right in ["NEXTEND = 2", "nextend = 2", "NEXTEND = '3'", "NEXTEND =", "EXTEND  = T"] {
-        assert_eq!(said(&[right], &two), []);
+        assert_eq!(extension_findings(&[right], &two), []);
     }
-    assert_eq!(said(&["NEXTEND = 0"], &[]), []);
-    assert_eq!(said(&["NEXTEND = 3"], &two), [count("2 extensions")]);
-    assert_eq!(said(&["nextend = 3"], &image), [count("1 extension")]);
-    assert_eq!(said(&["NEXTEND = -1"], &[]), [count("0 extensions")]);
+    assert_eq!(extension_findings(&["NEXTEND = 0"], &[]), []);
+    assert_eq!(extension_findings(&["NEXTEND = 3"], &two), [count("2 extensions")]);
+    assert_eq!(extension_findings(&["nextend = 3"], &image), [count("1 extension")]);
+    assert_eq!(extension_findings(&["NEXTEND = -1"], &[]), [count("0 extensions")]);
     let denied = ("extensions-denied", "EXTEND".to_owned(), "2 extensions".to_owned());
-    assert_eq!(said(&["EXTEND  = F"], &[]), []);
+    assert_eq!(extension_findings(&["EXTEND  = F"], &[]), []);
     assert_eq!(
-        said(&["EXTEND  = F", "NEXTEND = 0"], &two),
+        extension_findings(&["EXTEND  = F", "NEXTEND = 0"], &two),
         [denied.clone(), count("2 extensions")]
     );
-    // How many there are is not known where one of them cannot be located.
+    // The number of extensions is unknown if one of them cannot be located.
     let broken = String::from_utf8(image.clone()).unwrap().replace("NAXIS   = ", "NAXIS   = -");
     let more = [&two[..], broken.as_bytes(), &image].concat();
-    assert_eq!(said(&["EXTEND  = F", "NEXTEND = 4"], &more), [denied]);
+    assert_eq!(extension_findings(&["EXTEND  = F", "NEXTEND = 4"], &more), [denied]);
 }
 
 #[test]
@@ -267,8 +265,8 @@ fn findings_are_the_same_for_any_number_of_threads_and_any_storage() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("table.fits");
     std::fs::write(&path, &file).unwrap();
-    let found = verify(&path, &VerifyOptions::default(), &RunOptions::default()).unwrap();
-    assert_eq!(found.findings, first.findings);
+    let verification = verify(&path, &VerifyOptions::default(), &RunOptions::default()).unwrap();
+    assert_eq!(verification.findings, first.findings);
     let headers = VerifyOptions::default().headers_only(true);
     assert_eq!(verify(&path, &headers, &RunOptions::default()).unwrap().findings, []);
 }
@@ -300,7 +298,7 @@ fn any_damage_ends_in_findings() {
             let mut damaged = file.clone();
             for _ in 0..1 + numbers.below(6) {
                 let at = numbers.below(damaged.len() as u64) as usize;
-                // Digits move sizes and offsets; other bytes break cards.
+                // Digits change sizes and offsets; other bytes break cards.
                 damaged[at] = match numbers.below(3) {
                     0 => b'0' + numbers.below(10) as u8,
                     1 => b' ',
@@ -309,8 +307,8 @@ fn any_damage_ends_in_findings() {
             }
             let cut = numbers.below(damaged.len() as u64 * 4) as usize;
             damaged.truncate(cut.max(1));
-            let found = verified_with(&damaged, 1);
-            assert!(found.findings.iter().all(|finding| !finding.advice.is_empty()));
+            let verification = verified_with(&damaged, 1);
+            assert!(verification.findings.iter().all(|finding| !finding.advice.is_empty()));
         }
     }
 }
@@ -331,21 +329,21 @@ fn repairable_faults_are_repaired_and_nothing_else_changes() {
     let path = directory.path().join("bad.fits");
     std::fs::write(&path, &file).unwrap();
     let (options, run) = (VerifyOptions::default(), RunOptions::default());
-    let found = verify(&path, &options, &run).unwrap().findings;
+    let before_repair = verify(&path, &options, &run).unwrap().findings;
     let fixable = |findings: &[Finding]| -> Vec<&'static str> {
         findings.iter().filter(|finding| finding.fixable).map(|finding| finding.code).collect()
     };
-    let mut before = fixable(&found);
+    let mut before = fixable(&before_repair);
     let mut editor = Editor::open(&path, &OpenOptions::default()).unwrap();
     let fixes = editor.repair().unwrap();
-    let mut said: Vec<&str> = fixes.iter().map(|fix| fix.code).collect();
+    let mut repaired_codes: Vec<&str> = fixes.iter().map(|fix| fix.code).collect();
     editor.commit(false, &run).unwrap();
     before.sort_unstable();
-    said.sort_unstable();
-    assert_eq!(said, before);
-    assert_eq!(said.len(), 6, "{said:?}");
-    let left = verify(&path, &options, &run).unwrap().findings;
-    assert_eq!(left.iter().map(|finding| finding.code).collect::<Vec<_>>(), ["date-form"]);
+    repaired_codes.sort_unstable();
+    assert_eq!(repaired_codes, before);
+    assert_eq!(repaired_codes.len(), 6, "{repaired_codes:?}");
+    let remaining = verify(&path, &options, &run).unwrap().findings;
+    assert_eq!(remaining.iter().map(|finding| finding.code).collect::<Vec<_>>(), ["date-form"]);
     let repaired = std::fs::read(&path).unwrap();
     assert_eq!(repaired.len(), 5760);
     assert_eq!(repaired[2880..2886], file[2880..2886]);
@@ -366,7 +364,7 @@ fn a_wrong_datasum_stays_wrong_and_a_right_one_is_kept_right() {
         let mut editor = Editor::open(&path, &OpenOptions::default()).unwrap();
         assert_eq!(editor.repair().unwrap().len(), 1);
         editor.commit(false, &run).unwrap();
-        let found = verify(&path, &VerifyOptions::default(), &run).unwrap().findings;
-        assert_eq!(found.iter().map(|finding| finding.code).collect::<Vec<_>>(), expected);
+        let remaining = verify(&path, &VerifyOptions::default(), &run).unwrap().findings;
+        assert_eq!(remaining.iter().map(|finding| finding.code).collect::<Vec<_>>(), expected);
     }
 }

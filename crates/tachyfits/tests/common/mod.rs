@@ -1,4 +1,4 @@
-//! Shared by several tests: files made card by card, a source of numbers, and the exact sum.
+//! Helpers of several tests: files built card by card, a pseudo-random generator, and exact sums.
 
 #![allow(dead_code, reason = "each test takes what it needs")]
 
@@ -7,7 +7,7 @@ use tachyfits::{FitsFile, Image, OpenOptions, Table};
 /// Bytes of a FITS block.
 pub const BLOCK: usize = 2880;
 
-/// The header of a primary HDU, in whole blocks.
+/// Returns the header of a primary HDU, in whole blocks.
 pub fn header(bitpix: i64, axes: &[u64], cards: &[String]) -> Vec<u8> {
     let mut all = vec![
         format!("SIMPLE  = {:>20}", "T"),
@@ -23,7 +23,7 @@ pub fn header(bitpix: i64, axes: &[u64], cards: &[String]) -> Vec<u8> {
     bytes
 }
 
-/// A file of one image.
+/// Returns a file with one image.
 pub fn fits(bitpix: i64, axes: &[u64], cards: &[String], data: &[u8]) -> Vec<u8> {
     let mut bytes = header(bitpix, axes, cards);
     bytes.extend_from_slice(data);
@@ -31,8 +31,8 @@ pub fn fits(bitpix: i64, axes: &[u64], cards: &[String], data: &[u8]) -> Vec<u8>
     bytes
 }
 
-/// An empty primary HDU and an extension of these cards and data; structure beyond XTENSION, NAXIS1 and NAXIS2 has its
-/// usual values unless `cards` say otherwise.
+/// Returns an empty primary HDU and an extension with these cards and data. Structural keywords other than
+/// XTENSION, NAXIS1 and NAXIS2 have their usual values unless `cards` sets them.
 pub fn table_file(
     xtension: &str,
     axes: [u64; 2],
@@ -62,19 +62,19 @@ pub fn table_file(
     bytes
 }
 
-/// The first extension of a file in memory, a table.
+/// Opens the first extension of a file in memory as a table.
 pub fn table(bytes: Vec<u8>) -> Table {
     let file = FitsFile::from_bytes("made.fits", bytes, &OpenOptions::default());
     file.and_then(|file| file.table(1)).expect("the file is well made")
 }
 
-/// The first image of a file in memory.
+/// Opens the first image of a file in memory.
 pub fn image(bytes: Vec<u8>) -> Image {
     let file = FitsFile::from_bytes("made.fits", bytes, &OpenOptions::default());
     file.and_then(|file| file.image(0)).expect("the file is well made")
 }
 
-/// Numbers without pattern, the same in every run (Steele, Lea and Flood's SplitMix64).
+/// Pseudo-random numbers, the same in every run (Steele, Lea and Flood's SplitMix64).
 pub struct Numbers(pub u64);
 
 impl Numbers {
@@ -85,23 +85,23 @@ impl Numbers {
         x ^ (x >> 31)
     }
 
-    /// One of `0..count`.
+    /// Returns a number in `0..count`.
     pub fn below(&mut self, count: u64) -> u64 {
         self.next() % count
     }
 
-    /// In about one case of `count`.
+    /// Returns true in about one case of `count`.
     pub fn one_in(&mut self, count: u64) -> bool {
         self.below(count) == 0
     }
 }
 
-/// The exact sum of finite numbers, rounded once: partial sums that do not overlap (Shewchuk 1997), as Python's
-/// `math.fsum` keeps them.
+/// Returns the exact sum of finite numbers, rounded once, from non-overlapping partial sums (Shewchuk 1997),
+/// as Python's `math.fsum` computes it.
 pub fn exact_sum(terms: impl IntoIterator<Item = f64>) -> f64 {
     let mut partials: Vec<f64> = Vec::new();
     for mut x in terms {
-        let mut kept = 0;
+        let mut count = 0;
         for index in 0..partials.len() {
             let mut y = partials[index];
             if x.abs() < y.abs() {
@@ -110,14 +110,14 @@ pub fn exact_sum(terms: impl IntoIterator<Item = f64>) -> f64 {
             let high = x + y;
             let low = y - (high - x);
             if low != 0.0 {
-                partials[kept] = low;
-                kept += 1;
+                partials[count] = low;
+                count += 1;
             }
             x = high;
         }
-        partials.truncate(kept);
+        partials.truncate(count);
         partials.push(x);
     }
-    // From the largest down the partials do not overlap: to a unit in the last place this is the sum.
+    // From the largest down the partial sums do not overlap: their sum is exact to a unit in the last place.
     partials.iter().rev().sum()
 }

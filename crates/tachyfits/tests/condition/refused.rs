@@ -1,4 +1,4 @@
-//! Invalid conditions, with the position of the fault and a helpful message.
+//! Invalid conditions: position of the error and helpful message.
 
 use proptest::prelude::*;
 use tachyfits::error::ExpressionError;
@@ -15,7 +15,7 @@ fn refusal(condition: &str) -> ExpressionError {
     }
 }
 
-/// (condition with the place between « and », code, words of what was expected, words of the hint)
+/// (Condition with the error position between « and », code, words of the expectation, words of the hint.)
 const MISTAKES: [(&str, &str, &str, &str); 49] = [
     ("«»", "expression", "a number, a name", ""),
     ("«MAG»", "expression", "a truth value", "compare it"),
@@ -94,7 +94,7 @@ fn rows_must_be_there() {
     assert_eq!(code(table.rows_where("GOOD", 0..5, &RunOptions::default())), "rows");
     let empty = table.rows_where("GOOD", 9..9, &RunOptions::default()).unwrap();
     assert!(empty.0.is_empty());
-    // A fault of the condition is reported also if no row is read.
+    // An error in the condition is reported even if no row is read.
     assert_eq!(code(table.rows_where("FOO", 0..0, &RunOptions::default())), "expression-input");
     let cards = ["TFORM1  = 'J'".to_owned()];
     let whole = table_file("BINTABLE", [4, 2000], 0, &cards, &[0; 8000]);
@@ -102,8 +102,8 @@ fn rows_must_be_there() {
     assert_eq!(code(cut.rows_where("col1 == 0", 0..2000, &RunOptions::default())), "data-missing");
     let present = cut.layout().rows_present;
     assert!(present < 2000);
-    let found = cut.rows_where("col1 == 0", 0..present, &RunOptions::default()).unwrap().0;
-    assert_eq!(found.len() as u64, present);
+    let rows = cut.rows_where("col1 == 0", 0..present, &RunOptions::default()).unwrap().0;
+    assert_eq!(rows.len() as u64, present);
 }
 
 #[test]
@@ -114,8 +114,8 @@ fn a_table_without_columns_of_very_many_rows_is_refused() {
     };
     assert_eq!(open(1 << 59).unwrap_err().code(), "keyword-range");
     let table = open(1 << 20).unwrap();
-    let (found, _) = table.rows_where("ROW < 3", 0..100_000, &RunOptions::default()).unwrap();
-    assert_eq!(found, [0, 1]);
+    let (rows, _) = table.rows_where("ROW < 3", 0..100_000, &RunOptions::default()).unwrap();
+    assert_eq!(rows, [0, 1]);
 }
 
 #[test]
@@ -139,7 +139,7 @@ proptest! {
                       |\\(|\\)|,|where|isnull| like | escape |'%_'|#ROW| |[ -~é]){0,14}",
     ) {
         match rows(&catalog(), &condition) {
-            Ok(found) => prop_assert!(found.iter().all(|row| *row < 4) && found.is_sorted()),
+            Ok(rows) => prop_assert!(rows.iter().all(|row| *row < 4) && rows.is_sorted()),
             Err(Error::Expression(error)) => {
                 prop_assert!(error.at.start <= error.at.end && error.at.end <= condition.len());
                 prop_assert!(condition.get(error.at.clone()).is_some(), "{}", error);

@@ -1,4 +1,4 @@
-//! Conditions that are made up, and what they mean for each row, said with plain code.
+//! Random conditions, compared with plain code for each row.
 
 use std::cmp::Ordering;
 
@@ -7,20 +7,20 @@ use tachyfits::{FitsFile, OpenOptions, RunOptions, Table};
 
 use crate::common::{Numbers, table, table_file};
 
-/// A value of a row.
+/// Value of a cell.
 #[derive(Clone, Debug)]
 enum Value {
     Integer(Option<i128>),
-    /// As it is written in a condition.
+    /// An integer literal of a condition.
     Literal(i128),
-    /// A number as it is written, in tenths.
+    /// A number literal with one decimal, in tenths.
     Tenths(i128),
     Real(Option<f64>),
     Truth(Option<bool>),
     Text(Vec<u8>),
 }
 
-/// The columns of the table: as the condition names them, and their cards.
+/// Columns of the table: their names in conditions, and their cards.
 const COLUMNS: [(&str, &str, &str); 15] = [
     ("B8", "B", ""),
     ("i16", "I", ""),
@@ -39,8 +39,8 @@ const COLUMNS: [(&str, &str, &str); 15] = [
     ("BITS[11]", "11X", ""),
 ];
 
-/// A table of `rows` rows and what it holds.
-fn made(rows: u64, seed: u64) -> (Table, Vec<Vec<Value>>, Vec<u8>) {
+/// Returns a table of `rows` rows, its values and its bytes.
+fn sample_table(rows: u64, seed: u64) -> (Table, Vec<Vec<Value>>, Vec<u8>) {
     let mut cards = Vec::new();
     for (number, (name, form, more)) in (1..).zip(COLUMNS) {
         let name = name.trim_matches('`').split('[').next().unwrap_or_default();
@@ -66,7 +66,7 @@ fn made(rows: u64, seed: u64) -> (Table, Vec<Vec<Value>>, Vec<u8>) {
     (table(file.clone()), values, file)
 }
 
-/// A small number, or one of any size.
+/// Returns a small number, or one of any magnitude.
 fn some(numbers: &mut Numbers) -> i64 {
     match numbers.below(4) {
         0 => numbers.next() as i64,
@@ -90,18 +90,22 @@ const TEXTS: [&[u8; 8]; 7] = [
 const PATTERNS: [&str; 12] =
     ["STAR", "STAR  ", "S%", "%R", "_TAR", "%TA_%", "STAR_%", "", "%", "it's__k", "%A%A%", "G%_Y"];
 
-/// Whether a pattern matches a text: the first character, then the rest.
+/// Matches a pattern and a text: the first character, then the rest.
 fn is_like(pattern: &[u8], text: &[u8]) -> bool {
     match (pattern, text) {
         ([], _) => text.is_empty(),
-        ([b'%', rest @ ..], _) => (0..=text.len()).any(|taken| is_like(rest, &text[taken..])),
-        ([b'_', rest @ ..], [_, after @ ..]) => is_like(rest, after),
-        ([one, rest @ ..], [other, after @ ..]) => one == other && is_like(rest, after),
+        ([b'%', pattern_rest @ ..], _) => {
+            (0..=text.len()).any(|skipped| is_like(pattern_rest, &text[skipped..]))
+        }
+        ([b'_', pattern_rest @ ..], [_, text_rest @ ..]) => is_like(pattern_rest, text_rest),
+        ([first, pattern_rest @ ..], [character, text_rest @ ..]) => {
+            first == character && is_like(pattern_rest, text_rest)
+        }
         _ => false,
     }
 }
 
-/// Appends the bytes of a row; gives what they mean.
+/// Appends the bytes of a row and returns its values.
 fn row(numbers: &mut Numbers, bytes: &mut Vec<u8>) -> Vec<Value> {
     let mut values = Vec::new();
     let integer = |value: i64| Value::Integer(Some(i128::from(value)));
@@ -156,17 +160,17 @@ fn row(numbers: &mut Numbers, bytes: &mut Vec<u8>) -> Vec<Value> {
     values
 }
 
-/// A condition, or a part of one.
+/// A condition or a part of one.
 #[derive(Clone, Debug)]
 enum Condition {
     Compare(&'static str, Side, Side),
     And(&'static str, Box<Condition>, Box<Condition>),
     Or(&'static str, Box<Condition>, Box<Condition>),
     Not(&'static str, Box<Condition>),
-    /// A logical column as stored.
+    /// A logical column as a condition.
     Column(usize),
     IsNull(&'static str, usize),
-    /// The text matches a pattern, or does not.
+    /// A text matches a pattern, or does not.
     Like(&'static str, bool),
 }
 
@@ -177,19 +181,19 @@ enum Side {
     Row,
     Integer(i128),
     Real(f64),
-    /// A number with one decimal, as tenths.
+    /// A number with one decimal, in tenths.
     Tenths(i128),
     /// Infinity and NaN, which are names.
     Odd(&'static str, f64),
-    /// A column, a number added.
+    /// Sum of a column and a number.
     Sum(usize, f64),
-    /// The bits of a column of integers and a number.
+    /// Bits of an integer column and a number.
     Bits(&'static str, usize, i128),
     Text(&'static str),
 }
 
 const NUMBERS: usize = 11;
-/// The first of the numbers are integers.
+/// The first of the numeric columns are integers.
 const INTEGERS: usize = 8;
 const FLAG: usize = 11;
 const TEXT: usize = 12;
@@ -318,7 +322,7 @@ fn real(value: &Value) -> Option<f64> {
     }
 }
 
-/// The order of two values: of integers exact, of others that of f64.
+/// Compares two values: integers exactly, other numbers in f64.
 fn order(a: &Value, b: &Value) -> Option<Ordering> {
     match (a, b) {
         (Value::Text(a), Value::Text(b)) => Some(a.cmp(b)),
@@ -332,7 +336,7 @@ fn order(a: &Value, b: &Value) -> Option<Ordering> {
     }
 }
 
-/// The order of an integer and a number.
+/// Compares an integer with a number.
 fn exact_order(a: i128, b: f64) -> Option<Ordering> {
     if b.is_nan() || b.abs() > 1e30 {
         return 0.0.partial_cmp(&b);
@@ -393,7 +397,7 @@ impl Condition {
     }
 }
 
-/// The rows for which the condition holds.
+/// Returns the rows that match the condition.
 fn naive(condition: &Condition, values: &[Vec<Value>]) -> Vec<u64> {
     let rows = (0..).zip(values);
     rows.filter(|(row, values)| condition.holds(*row as usize, values))
@@ -408,21 +412,21 @@ proptest! {
     fn conditions_choose_the_rows_that_the_plain_way_chooses(
         condition in condition(), rows in 0..3000u64, seed in any::<u64>(), first in 0..100u64,
     ) {
-        let (table, values, _) = made(rows, seed);
+        let (table, values, _) = sample_table(rows, seed);
         let expected = naive(&condition, &values);
-        let found = crate::rows(&table, &condition.text()).unwrap_or_else(|error| panic!("{error}"));
-        prop_assert_eq!(&found, &expected, "{}", condition.text());
+        let rows_found = crate::rows(&table, &condition.text()).unwrap_or_else(|error| panic!("{error}"));
+        prop_assert_eq!(&rows_found, &expected, "{}", condition.text());
         let part = first.min(rows)..rows - rows / 3;
-        let (found, _) = table.rows_where(&condition.text(), part.clone(), &RunOptions::default()).unwrap();
+        let (rows_found, _) = table.rows_where(&condition.text(), part.clone(), &RunOptions::default()).unwrap();
         let expected: Vec<u64> = expected.into_iter().filter(|row| part.contains(row)).collect();
-        prop_assert_eq!(found, expected);
+        prop_assert_eq!(rows_found, expected);
     }
 }
 
-/// Rows are found in order whatever the threads, and from files as from memory.
+/// Rows are in ascending order for any number of threads, from files and from memory.
 #[test]
 fn threads_and_storages_find_the_same() {
-    let (table, values, bytes) = made(60_000, 7);
+    let (table, values, bytes) = sample_table(60_000, 7);
     let condition =
         "I32 > 0 && (F64 < 2.0 || `an odd-name` == 'STAR') && !(U64 >= 9007199254740993)";
     let expected = crate::rows(&table, condition).unwrap();
@@ -436,14 +440,14 @@ fn threads_and_storages_find_the_same() {
     for threads in [1, 2, 5] {
         for table in [&table, &from_file] {
             let options = RunOptions::default().threads(threads);
-            let (found, report) = table.rows_where(condition, 0..60_000, &options).unwrap();
-            assert!(found == expected, "{threads} threads");
+            let (rows, report) = table.rows_where(condition, 0..60_000, &options).unwrap();
+            assert!(rows == expected, "{threads} threads");
             assert!(report.bytes > 0);
         }
     }
 }
 
-/// Rows so long that only the columns that are needed are read.
+/// Only the needed columns of very long rows are read.
 #[test]
 fn long_rows_are_read_in_parts() {
     let cards = ["TFORM1  = 'J'", "TFORM2  = '100000A'", "TFORM3  = 'I'"].map(str::to_owned);
@@ -455,8 +459,8 @@ fn long_rows_are_read_in_parts() {
         bytes.extend((row as i16).to_be_bytes());
     }
     let table = table(table_file("BINTABLE", [100_006, rows], 0, &cards, &bytes));
-    let found = crate::rows(&table, "col1 == 3 && col3 > 10").unwrap();
-    assert_eq!(found, [13, 18, 23, 28, 33]);
+    let rows = crate::rows(&table, "col1 == 3 && col3 > 10").unwrap();
+    assert_eq!(rows, [13, 18, 23, 28, 33]);
     assert_eq!(
         crate::rows(&table, "col2[1] > 'x' && col1 == 4").unwrap(),
         [4, 9, 14, 19, 24, 29, 34]

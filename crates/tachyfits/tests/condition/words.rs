@@ -1,11 +1,12 @@
-//! Meanings of words, by hand.
+//! Meanings of words, checked by hand.
 
 use tachyfits::Table;
 
 use crate::common::{table, table_file};
 use crate::rows;
 
-/// Four rows: MAG 18.5, 20, null, -1; CLASS STAR, GALAXY, STAR, (none); GOOD T, F, null, T; ID 2^53 + 0, 1, 2, 3.
+/// Returns four rows: MAG 18.5, 20, null, -1; CLASS STAR, GALAXY, STAR, (none); GOOD T, F, null, T; ID 2^53 +
+/// 0, 1, 2, 3.
 pub fn catalog() -> Table {
     let cards = [
         "TTYPE1  = 'MAG'",
@@ -140,12 +141,12 @@ fn ampersands_and_bars_take_the_bits_of_integers() {
     ]);
 }
 
-/// Asks the catalog for the rows of each condition.
+/// Checks the rows that match each condition.
 fn choose(cases: &[(&str, &[u64])]) {
     let table = catalog();
     for (condition, expected) in cases {
         match rows(&table, condition) {
-            Ok(found) => assert_eq!(found, *expected, "{condition}"),
+            Ok(rows) => assert_eq!(rows, *expected, "{condition}"),
             Err(error) => panic!("{condition}: {error}"),
         }
     }

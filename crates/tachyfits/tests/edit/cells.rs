@@ -1,4 +1,4 @@
-//! All cells of a table, as they are read and as they are given to be written.
+//! Cells of tables, as read and as passed to writers.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use tachyfits::table::{CellKind, ColumnInput, ColumnOutput, Element, Field, Tabl
 use tachyfits::verify::{Severity, VerifyOptions};
 use tachyfits::{FitsFile, Rows, RunOptions, Table};
 
-/// The cells of one column: of a variable-length one with offsets.
+/// Cells of one column; variable-length columns have offsets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
     pub values: Vec<u8>,
@@ -22,7 +22,7 @@ impl Column {
         ColumnInput::new(&self.values).offsets(offsets).nulls(nulls).raw(self.raw)
     }
 
-    /// The cells of some rows of `all`.
+    /// Returns the cells of some of `all` rows.
     pub fn rows(&self, first: usize, count: usize, all: usize) -> Column {
         let range = match &self.offsets {
             Some(offsets) => offsets[first] as usize..offsets[first + count] as usize,
@@ -41,37 +41,37 @@ impl Column {
         }
     }
 
-    /// Without some rows.
-    pub fn without(&self, gone: impl Fn(usize) -> bool, all: usize) -> Column {
-        let mut left = self.rows(0, 0, all);
-        for row in (0..all).filter(|&row| !gone(row)) {
-            left.append(&self.rows(row, 1, all));
+    /// Returns the column without some rows.
+    pub fn without(&self, is_removed: impl Fn(usize) -> bool, all: usize) -> Column {
+        let mut remaining = self.rows(0, 0, all);
+        for row in (0..all).filter(|&row| !is_removed(row)) {
+            remaining.append(&self.rows(row, 1, all));
         }
-        left
+        remaining
     }
 
-    /// With others put in before a row.
+    /// Returns the column with other cells inserted before a row.
     pub fn insert(&self, at: usize, other: &Column, all: usize) -> Column {
-        let mut whole = self.rows(0, at, all);
-        whole.append(other);
-        whole.append(&self.rows(at, all - at, all));
-        whole
+        let mut column = self.rows(0, at, all);
+        column.append(other);
+        column.append(&self.rows(at, all - at, all));
+        column
     }
 
-    /// With the cells of rows replaced, one after the other.
+    /// Returns the column with the cells of some rows replaced in order.
     pub fn update(&self, rows: &[usize], other: &Column, all: usize) -> Column {
         let mut from: Vec<(&Column, usize, usize)> = (0..all).map(|row| (self, row, all)).collect();
         for (index, &row) in rows.iter().enumerate() {
             from[row] = (other, index, rows.len());
         }
-        let mut whole = self.rows(0, 0, all);
-        for (column, row, of) in from {
-            whole.append(&column.rows(row, 1, of));
+        let mut updated = self.rows(0, 0, all);
+        for (column, row, all_rows) in from {
+            updated.append(&column.rows(row, 1, all_rows));
         }
-        whole
+        updated
     }
 
-    /// Other cells behind these, of as many rows as each says.
+    /// Appends the cells of other rows.
     pub fn append(&mut self, other: &Column) {
         self.values.extend(&other.values);
         self.nulls.extend(&other.nulls);
@@ -82,7 +82,7 @@ impl Column {
     }
 }
 
-/// Whether values come back as they were when they are unscaled and scaled again.
+/// Whether values survive unscaling and scaling without change.
 fn exact_when_scaled(field: Field) -> bool {
     use tachyfits::header::ValueType::{F32, F64, I64};
     match field {
@@ -94,7 +94,7 @@ fn exact_when_scaled(field: Field) -> bool {
     }
 }
 
-/// Reads all cells, those that scaling would blur as they are stored.
+/// Reads all cells; columns that scaling could change are read as stored.
 pub fn read_all(table: &Table) -> Vec<Column> {
     let rows = table.layout().rows;
     (0..table.layout().columns.len()).map(|number| read_column(table, number, rows)).collect()
@@ -132,20 +132,20 @@ fn read_column(table: &Table, number: usize, rows: u64) -> Column {
     Column { values, nulls, offsets: None, raw }
 }
 
-/// Only printable ASCII is written.
+/// Replaces all bytes except printable ASCII, which is all that can be written.
 fn plain_text(values: &mut [u8]) {
-    let odd = values.iter_mut().filter(|byte| !matches!(byte, 0 | b' '..=b'~'));
-    odd.for_each(|byte| *byte = b'e');
+    let invalid = values.iter_mut().filter(|byte| !matches!(byte, 0 | b' '..=b'~'));
+    invalid.for_each(|byte| *byte = b'e');
 }
 
-/// The codes of all errors that the verification finds.
+/// Returns the codes of all errors that the verification reports.
 pub fn errors(file: &FitsFile) -> BTreeSet<&'static str> {
     let verified = file.verify(&VerifyOptions::default(), &RunOptions::default()).unwrap();
-    let errors = verified.findings.iter().filter(|found| found.severity == Severity::Error);
-    errors.map(|found| found.code).collect()
+    let errors = verified.findings.iter().filter(|finding| finding.severity == Severity::Error);
+    errors.map(|finding| finding.code).collect()
 }
 
-/// The table of an HDU of a file in memory.
+/// Opens the table in an HDU of a file in memory.
 pub fn table(bytes: Vec<u8>, hdu: usize) -> Table {
     let file = FitsFile::from_bytes("made.fits", bytes, &tachyfits::OpenOptions::default());
     file.unwrap().table(hdu).unwrap()

@@ -1,4 +1,4 @@
-//! Edits that cannot be written, or whose process ends: the file is unchanged, or is restored.
+//! Edits that cannot be written or are interrupted: the file is unchanged or restored.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::tables::{commit, edit, file, open};
 use tachyfits::table::ColumnInput;
 use tachyfits::{Editor, OpenOptions, Rows, RunOptions};
 
-/// The variable that tells a process which file to edit, and how.
+/// Environment variable that names the edit and the file for a child process.
 const CHILD: &str = "TACHYFITS_TEST_EDIT";
 
 fn table_of_bytes(rows: u64) -> Vec<u8> {
@@ -32,11 +32,11 @@ fn grow_header(path: &Path) -> Result<(), tachyfits::Error> {
     editor.commit(false, &RunOptions::default()).map(drop)
 }
 
-/// Does nothing, unless this program was started to edit.
+/// Does nothing unless this process was started to edit.
 #[test]
 fn child() {
-    let Ok(told) = std::env::var(CHILD) else { return };
-    let (how, path) = told.split_once(':').unwrap();
+    let Ok(request) = std::env::var(CHILD) else { return };
+    let (how, path) = request.split_once(':').unwrap();
     let result = match how {
         "append" => append(Path::new(path), 2000),
         _ => grow_header(Path::new(path)),
@@ -46,7 +46,7 @@ fn child() {
     assert!(format!("{error:#}").contains("nothing was changed"), "{error}");
 }
 
-/// Starts this program with a limit on the size of files, in 1024 bytes; says whether it ended by itself.
+/// Starts this program with a file size limit in units of 1024 bytes; returns whether it ended by itself.
 fn limited(how: &str, path: &Path, limit: u64, is_killed: bool) -> bool {
     let signal = if is_killed { "" } else { "trap '' XFSZ; " };
     let program = std::env::current_exe().unwrap();

@@ -1,4 +1,4 @@
-//! Headers changed, HDUs appended, inserted, removed and copied.
+//! Edits of headers, and HDUs appended, inserted, removed and copied.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub fn card(text: &str) -> String {
     format!("{text:<80}")
 }
 
-/// An extension: its cards and data.
+/// Returns an extension with these cards and data.
 pub fn extension(cards: &[&str], data: &[u8], fill: u8) -> Vec<u8> {
     let mut bytes: Vec<u8> = cards.iter().flat_map(|text| card(text).into_bytes()).collect();
     bytes.extend(card("END").into_bytes());
@@ -76,7 +76,7 @@ fn ascii_table(rows: u64) -> Vec<u8> {
     extension(&cards, &vec![b'x'; 5 * rows as usize], b' ')
 }
 
-/// A primary image and three extensions.
+/// Returns a primary image and three extensions.
 pub fn several() -> Vec<u8> {
     let cards = [card("EXTEND  =                    T"), card("NEXTEND =                    3")];
     let mut bytes = fits(16, &[50, 30], &cards, &[7; 3000]);
@@ -122,7 +122,8 @@ fn a_header_is_changed_in_place_and_nothing_else() {
 fn a_header_uses_its_blank_cards_and_gives_them_back() {
     let (_directory, path) = file(&several());
     let size = fs::metadata(&path).unwrap().len();
-    // Grown beyond its block, the header moves everything; shrunk again, it keeps the blocks as blank cards.
+    // A header that grows beyond its block moves everything; when it shrinks again, it keeps the blocks as
+    // blank cards.
     let mut editor = edit(&path);
     for number in 0..60 {
         editor.set(0, &format!("KEY{number}"), number, "").unwrap();
@@ -156,7 +157,7 @@ fn hdus_are_appended_at_the_end_and_nothing_else_is_written() {
     editor.copy(9, &open(&path), 2).unwrap();
     let committed = editor.commit(true, &RunOptions::default()).unwrap();
     assert!(committed.in_place);
-    // NEXTEND and what was appended: not the 3000 pixels before.
+    // NEXTEND and the appended HDUs are written, but not the 3000 pixels before them.
     assert!(committed.bytes_written <= 2880 + 2880 + 5760 + 2880 + 5760, "{committed:?}");
     let (file, bytes) = (open(&path), fs::read(&path).unwrap());
     let kinds: Vec<_> = file.hdus().iter().map(|hdu| hdu.kind.as_str().to_owned()).collect();
@@ -181,7 +182,7 @@ fn a_table_in_front_gets_an_empty_primary_hdu() {
     let kinds: Vec<_> = file.hdus().iter().map(|hdu| hdu.kind.as_str().to_owned()).collect();
     assert_eq!(kinds, ["primary", "ascii table", "image"]);
     assert!(file.warnings().is_empty());
-    // The image that becomes the first loses what only extensions have.
+    // The image that becomes the primary HDU loses keywords of extensions.
     let mut editor = edit(&path);
     editor.remove(0).unwrap();
     assert_eq!(editor.hdus(), 3);
@@ -242,7 +243,7 @@ fn sums_stay_right() {
     commit(editor);
     check(&path);
     assert!(open(&path).hdus()[1].header.position("CHECKSUM").is_some());
-    // Only DATASUM stated: no CHECKSUM appears.
+    // A header with only DATASUM gets no CHECKSUM.
     let mut editor = edit(&path);
     editor.delete(1, "CHECKSUM").unwrap();
     editor.set(1, "OBJECT", "M 31", "").unwrap();
@@ -272,15 +273,15 @@ fn nextend_is_updated_when_extensions_change() {
     let wrong = String::from_utf8_lossy(&several()[..BLOCK]).replace("     3 ", "     7 ");
     let bytes = [wrong.as_bytes(), &several()[BLOCK..]].concat();
     let (_directory, path) = file(&bytes);
-    let counted = |editor: &Editor| editor.header(0).unwrap().get_i64("NEXTEND").unwrap();
+    let nextend = |editor: &Editor| editor.header(0).unwrap().get_i64("NEXTEND").unwrap();
     let mut editor = edit(&path);
     editor.set(1, "OBJECT", "M 31", "").unwrap();
     editor.repair().unwrap();
     commit(editor);
     let mut editor = edit(&path);
-    assert_eq!(counted(&editor), Some(7));
+    assert_eq!(nextend(&editor), Some(7));
     editor.remove(3).unwrap();
-    assert_eq!(counted(&editor), Some(2));
+    assert_eq!(nextend(&editor), Some(2));
 }
 
 #[test]
@@ -306,26 +307,26 @@ fn impossible_edits_are_refused_and_the_file_is_unchanged() {
         assert_eq!(reason(renamed), Reason::Structure);
     }
     let text = format!("{:#}", editor.set(2, "TFORM1", 2, "").unwrap_err());
-    let told =
+    let message =
         "edited.fits: HDU 2 (0-based): expected TFORM1 unchanged, found another card or order";
-    assert!(text.contains(told) && text.contains("\nhint: change the data"), "{text}");
+    assert!(text.contains(message) && text.contains("\nhint: change the data"), "{text}");
     let text = editor.set(0, "EXTEND", false, "").unwrap_err().to_string();
-    let told = "HDU 0 (0-based): expected EXTEND = T, as long as extensions follow, here 3, found EXTEND = F";
-    assert!(text.contains(told), "{text}");
+    let message = "HDU 0 (0-based): expected EXTEND = T, as long as extensions follow, here 3, found EXTEND = F";
+    assert!(text.contains(message), "{text}");
     editor.set(1, "EXTEND", false, "").unwrap();
     let inserted = editor.insert_card(0, 1, Card::new("OBJECT", "M 31", "").unwrap());
     assert_eq!(reason(inserted.unwrap_err()), Reason::Structure);
     assert_eq!(reason(editor.set(7, "OBJECT", 1, "").unwrap_err()), Reason::NoSuchHdu);
     assert_eq!(reason(editor.remove(4).unwrap_err()), Reason::NoSuchHdu);
     editor.set(0, "OBJECT", "M 31", "").unwrap();
-    // Somebody else was faster.
+    // Another editor was faster.
     let mut other = edit(&path);
     other.set(0, "OBJECT", "M 33", "").unwrap();
     commit(other);
-    let kept = fs::read(&path).unwrap();
+    let bytes = fs::read(&path).unwrap();
     let error = editor.commit(false, &RunOptions::default()).unwrap_err();
     assert_eq!(error.code(), "io-changed");
-    assert_eq!(fs::read(&path).unwrap(), kept);
+    assert_eq!(fs::read(&path).unwrap(), bytes);
 }
 
 #[test]
@@ -347,18 +348,18 @@ fn cards_of_structure_are_kept_in_either_case() {
     let bytes = [&several()[..3 * BLOCK], &table, &image_extension("LAST", b"xyz")].concat();
     let (_directory, path) = file(&bytes);
     let mut editor = edit(&path);
-    let refused = |result: Result<(), Error>, keyword: &str| {
+    let expect_structure_error = |result: Result<(), Error>, keyword: &str| {
         let text = result.unwrap_err().to_string();
         assert!(text.contains(&format!("expected {keyword} unchanged")), "{text}");
     };
     for keyword in ["PCOUNT", "pcount", "Pcount", "NAXIS2", "TFORM1"] {
         let upper = &keyword.to_ascii_uppercase();
-        refused(editor.delete(1, keyword).map(drop), upper);
-        refused(editor.rename(1, keyword, "OTHER").map(drop), upper);
-        refused(editor.set(1, upper, 7, ""), upper);
+        expect_structure_error(editor.delete(1, keyword).map(drop), upper);
+        expect_structure_error(editor.rename(1, keyword, "OTHER").map(drop), upper);
+        expect_structure_error(editor.set(1, upper, 7, ""), upper);
     }
-    // The other one would be read then.
-    refused(editor.rename(1, "Pcount", "PCOUNT").map(drop), "PCOUNT");
+    // Otherwise the other card would be read.
+    expect_structure_error(editor.rename(1, "Pcount", "PCOUNT").map(drop), "PCOUNT");
     assert!(editor.rename(1, "pcount", "PCOUNT").unwrap());
     assert!(editor.rename(1, "tform1", "TFORM1").unwrap());
     let comment = |header: &mut Header| header.comment("EXPTIME", "of one exposure");
@@ -402,7 +403,7 @@ fn truncated_or_unreadable_hdus_stay_unchanged() {
 #[test]
 fn a_compressed_file_is_refused() {
     let (_directory, path) = file(&[0x1f, 0x8b]);
-    // The shortest gzip file of a FITS file is made by hand: stored blocks of deflate.
+    // A minimal gzip file of a FITS file: stored blocks of deflate.
     let content = several();
     let mut gzip = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
     let chunks: Vec<_> = content.chunks(60_000).collect();
@@ -423,23 +424,23 @@ fn a_compressed_file_is_refused() {
     assert_eq!(Editor::open(&path, &options()).unwrap_err().code(), "edit");
 }
 
-/// An HDU for the twin: the cards that are not structural, and the data.
+/// An HDU of the twin: its non-structural cards and its data.
 type Twin = Vec<(Vec<(String, Value)>, Vec<u8>)>;
 
 fn twin_of(file: &FitsFile, whole: &[u8]) -> Twin {
-    let own = |header: &Header| {
-        let ours = |keyword: &str| keyword.starts_with("KEY");
-        let cards = header.cards().iter().filter(|card| ours(card.keyword()));
+    let cards_and_values = |header: &Header| {
+        let is_key = |keyword: &str| keyword.starts_with("KEY");
+        let cards = header.cards().iter().filter(|card| is_key(card.keyword()));
         cards.map(|card| (card.keyword().to_owned(), card.value().unwrap().clone())).collect()
     };
     let hdus = file.hdus().iter().enumerate();
-    hdus.map(|(index, hdu)| (own(&hdu.header), data_of(file, whole, index))).collect()
+    hdus.map(|(index, hdu)| (cards_and_values(&hdu.header), data_of(file, whole, index))).collect()
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Edits in any order, written in several commits, give the HDUs that the same edits give a list.
+    /// Edits in any order, written in several commits, give the same HDUs as the same edits of a list.
     #[test]
     fn editors_are_what_lists_are(seed: u64, commits in 1usize..4, sums: bool) {
         let mut numbers = Numbers(seed);
@@ -462,15 +463,15 @@ proptest! {
                         let keyword = format!("KEY{}", numbers.below(80));
                         let value = Value::from(numbers.below(1000));
                         editor.set(hdu, &keyword, value.clone(), "a comment").unwrap();
-                        match twin[hdu].0.iter_mut().find(|(found, _)| *found == keyword) {
-                            Some((_, found)) => *found = value,
+                        match twin[hdu].0.iter_mut().find(|(name, _)| *name == keyword) {
+                            Some((_, current)) => *current = value,
                             None => twin[hdu].0.push((keyword, value)),
                         }
                     }
                     2 => {
                         let keyword = format!("KEY{}", numbers.below(80));
                         editor.delete(hdu, &keyword).unwrap();
-                        twin[hdu].0.retain(|(found, _)| *found != keyword);
+                        twin[hdu].0.retain(|(name, _)| *name != keyword);
                     }
                     3 => {
                         let from = numbers.below(2) as usize;
@@ -480,7 +481,7 @@ proptest! {
                     _ => {
                         editor.remove(hdu).unwrap();
                         twin.remove(hdu);
-                        // A table in front, or none: the empty primary HDU.
+                        // If a table became the first HDU, an empty primary HDU precedes it.
                         if editor.hdus() > twin.len() {
                             twin.insert(0, (Vec::new(), Vec::new()));
                         }

@@ -1,4 +1,5 @@
-//! The heap of edited tables: it must not grow under arrays that reach beyond it, and what no array reaches can be left out.
+//! Heaps of edited tables: they must not grow under arrays that reach beyond their end, and unreferenced
+//! bytes can be removed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,13 +10,14 @@ use tachyfits::table::{ColumnInput, Element, Field, NewColumn};
 use tachyfits::{Rows, RunOptions};
 use tempfile::TempDir;
 
-/// A table of two rows of arrays of int16; the array of the first row has 3 elements, but the heap
-/// has 1.
+/// Returns a table of two rows of int16 arrays; the array of the first row has 3 elements, but the heap only
+/// 1.
 fn reaching_beyond() -> (TempDir, PathBuf) {
     table_of([3, 2, 1, 0], "")
 }
 
-/// A table of two rows of arrays of int16 with these descriptors, a heap of two elements, and one more card.
+/// Returns a table of two rows of int16 arrays with these descriptors, a heap of two elements, and one
+/// additional card.
 fn table_of(descriptors: [u32; 4], card: &str) -> (TempDir, PathBuf) {
     let primary =
         ["SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   = 0", "END"];
@@ -59,29 +61,29 @@ fn new_arrays_do_not_become_those_of_a_descriptor_that_reaches_beyond_the_heap()
     let before = fs::read(&path).unwrap();
     let run = RunOptions::default();
     let values = [7i16, 8, 9].map(i16::to_ne_bytes).concat();
-    let one = ColumnInput::new(&values).offsets(Some(&[0, 3]));
-    let two = one.offsets(Some(&[0, 3, 3]));
+    let one_row = ColumnInput::new(&values).offsets(Some(&[0, 3]));
+    let two_rows = one_row.offsets(Some(&[0, 3, 3]));
     let element = Element::Number(ValueType::I16);
     let field = Field::Variable { element, wide: false, repeat: 1, most: None };
     let mut editor = edit(&path);
-    for refused in [
-        editor.append_rows(1, &[one], 1, &run),
-        editor.insert_column(1, 1, &NewColumn::new("W", field), &two, &run),
-        editor.update_cells(1, 0, &Rows::Range(1..2), &one, &run),
-        editor.update_cells(1, 0, &Rows::List(&[1]), &one, &run),
+    for result in [
+        editor.append_rows(1, &[one_row], 1, &run),
+        editor.insert_column(1, 1, &NewColumn::new("W", field), &two_rows, &run),
+        editor.update_cells(1, 0, &Rows::Range(1..2), &one_row, &run),
+        editor.update_cells(1, 0, &Rows::List(&[1]), &one_row, &run),
     ] {
-        let error = refused.unwrap_err();
+        let error = result.unwrap_err();
         assert_eq!(error.code(), "descriptor-range");
         assert!(error.to_string().contains("row 1"), "{error}");
     }
     assert_eq!(commit(editor).bytes_written, 0);
     assert_eq!(fs::read(&path).unwrap(), before);
-    // A refusal is not permanent: changes that do not touch the heap work, and so does repairing
-    // the row itself.
+    // A refusal is not permanent: changes that do not use the heap work, and so does repairing the row
+    // itself.
     let mut editor = edit(&path);
     editor.delete_rows(1, &Rows::List(&[1])).unwrap();
-    editor.update_cells(1, 0, &Rows::List(&[0]), &one, &run).unwrap();
-    editor.append_rows(1, &[one], 1, &run).unwrap();
+    editor.update_cells(1, 0, &Rows::List(&[0]), &one_row, &run).unwrap();
+    editor.append_rows(1, &[one_row], 1, &run).unwrap();
     commit(editor);
     assert_eq!(first_array(&path), Ok(values));
 }
@@ -113,8 +115,8 @@ fn a_compressed_table_keeps_arrays_of_compressed_descriptors() {
     assert!(error.to_string().contains("a table that is not compressed"), "{error}");
     assert_eq!(commit(editor).bytes_written, 0);
     assert_eq!(fs::read(&path).unwrap(), before);
-    // A table that merely has the keyword is an ordinary one; in a compressed image each array is
-    // that of a cell.
+    // A table that only has the keyword is an ordinary one; in a compressed image each array belongs to a
+    // cell.
     for card in [flag.replace(" T", " F"), flag.replace("ZTABLE", "ZIMAGE")] {
         let (_directory, path) = table_of([1, 0, 0, 0], &card);
         let mut editor = edit(&path);

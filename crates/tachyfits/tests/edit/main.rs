@@ -1,5 +1,5 @@
-//! Editing and writing: headers and HDUs, against a twin that does the same to a list of HDUs and writes the whole file;
-//! tables, against what was written, and against a twin that does the same to the cells.
+//! Editing and writing. Headers and HDUs are compared with a twin that edits a list of HDUs and writes the
+//! whole file; tables with the written cells, and with a twin that edits the cells.
 #![expect(clippy::disallowed_methods, reason = "the tests read the bytes of files directly")]
 
 #[path = "../common/mod.rs"]

@@ -1,4 +1,4 @@
-//! HDUs that come to another place of the file, and what they are there.
+//! HDUs that move to another position of the file, where their header must change.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::hdus::{
 use tachyfits::verify::VerifyOptions;
 use tachyfits::{Card, FitsFile, RunOptions, verify};
 
-/// An image, an image extension that says SIMPLE, a table that does, and an image of groups.
+/// Returns an image, an image extension and a table with a SIMPLE card, and an image of groups.
 fn misleading() -> Vec<u8> {
     let later = String::from_utf8(image_extension("LATER", b"xyz")).unwrap();
     let simple = format!("{}{}", card("SIMPLE  =                    T"), card("END"));
@@ -40,7 +40,7 @@ fn misleading() -> Vec<u8> {
     [primary, later.into_bytes(), table, extension(&grouped, &[b'g'; 8006], 0)].concat()
 }
 
-/// Kinds of the HDUs, and their data.
+/// Returns the kinds of the HDUs and their data.
 fn kinds_and_data(path: &Path) -> Vec<(&'static str, Vec<u8>)> {
     let (file, whole) = (open(path), fs::read(path).unwrap());
     assert!(file.warnings().iter().all(|warning| warning.code().as_str() != "trailing-bytes"));
@@ -62,10 +62,10 @@ fn the_first_card_alone_determines_the_kind_of_an_hdu() {
     let mut editor = edit(&path);
     editor.copy(0, &open(&path), 1).unwrap();
     commit(editor);
-    let found = kinds_and_data(&path);
-    assert_eq!(found[..2], [("primary", b"xyz".to_vec()), ("image", b"abc".to_vec())]);
-    assert_eq!(found[2..], before[1..]);
-    // An extension becomes the primary image, but for tables and images of groups.
+    let actual = kinds_and_data(&path);
+    assert_eq!(actual[..2], [("primary", b"xyz".to_vec()), ("image", b"abc".to_vec())]);
+    assert_eq!(actual[2..], before[1..]);
+    // An extension becomes the primary image, except for tables and images of groups.
     let empty = ("primary", Vec::new());
     for begin in [
         vec![("primary", b"abc".to_vec()), before[1].clone()],
@@ -96,15 +96,15 @@ fn the_position_of_an_hdu_determines_its_header() {
     assert_eq!(editor.repair().unwrap().len(), 2);
     for (hdu, first) in ["SIMPLE", "XTENSION", "XTENSION"].into_iter().enumerate() {
         let keywords = editor.header(hdu).unwrap().cards().iter().map(Card::keyword);
-        let wanted = [first, "BITPIX", "NAXIS", "NAXIS1"];
-        assert_eq!(keywords.take(4).collect::<Vec<_>>(), wanted);
+        let expected = [first, "BITPIX", "NAXIS", "NAXIS1"];
+        assert_eq!(keywords.take(4).collect::<Vec<_>>(), expected);
     }
-    // One that lies whole in its own file, where this one has no bytes.
+    // An HDU that is complete in its own file, at an offset beyond the end of this one.
     let other = [several(), image_extension("OTHER", b"xyz")].concat();
     let other = FitsFile::from_bytes("other", other, &options()).unwrap();
     editor.copy(3, &other, 4).unwrap();
     assert_eq!(editor.repair().unwrap(), []);
     commit(editor);
-    let found = verify(&path, &VerifyOptions::default(), &RunOptions::default()).unwrap();
-    assert_eq!(found.findings, []);
+    let verification = verify(&path, &VerifyOptions::default(), &RunOptions::default()).unwrap();
+    assert_eq!(verification.findings, []);
 }

@@ -1,11 +1,11 @@
-//! Rows, cells and columns of tables that are edited, against a twin that does the same to the cells.
+//! Edits of rows, cells and columns of tables, compared with a twin that edits the cells.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::cells::{Column, errors, read_all, table};
 use crate::common::{BLOCK, Numbers, table_file};
-use crate::made::{Made, column, tables, variable_column};
+use crate::made::{TableFixture, column, tables, variable_column};
 use crate::model::Spec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -43,7 +43,7 @@ fn inputs(columns: &[Column]) -> Vec<ColumnInput<'_>> {
     columns.iter().map(Column::input).collect()
 }
 
-/// An image extension to follow a table.
+/// Returns an image extension to follow a table.
 fn image_extension() -> Vec<u8> {
     let cards = [
         "XTENSION= 'IMAGE   '",
@@ -62,19 +62,19 @@ fn image_extension() -> Vec<u8> {
     bytes
 }
 
-/// The expected table.
+/// Expected table.
 struct Twin {
     specs: Vec<Spec>,
     columns: Vec<Column>,
     rows: usize,
 }
 
-/// Cells of other rows of the same columns.
+/// Returns cells of other rows of the same columns.
 fn more(specs: &[Spec], rows: usize, seed: u64) -> Vec<Column> {
-    read_all(&table(Made::new(specs.to_vec(), rows, seed).bytes(), 1))
+    read_all(&table(TableFixture::new(specs.to_vec(), rows, seed).bytes(), 1))
 }
 
-/// A new column and what it is as one.
+/// Returns a new column as a specification and as an input of the editor.
 fn new_column(numbers: &mut Numbers) -> (Spec, NewColumn) {
     let mut runner = TestRunner::new_with_rng(
         ProptestConfig::default(),
@@ -88,15 +88,15 @@ fn new_column(numbers: &mut Numbers) -> (Spec, NewColumn) {
         false => column().boxed(),
     };
     let spec = spec.new_tree(&mut runner).unwrap().current();
-    let layout = table(Made::new(vec![spec.clone()], 0, 0).bytes(), 1).layout().clone();
+    let layout = table(TableFixture::new(vec![spec.clone()], 0, 0).bytes(), 1).layout().clone();
     let mut new = NewColumn::of(&layout.columns[0], TableKind::Binary);
-    // Enough names that no two columns get the same, which would warn.
+    // Enough names to avoid duplicates, which would cause a warning.
     new.name = format!("NEW{}", numbers.next());
     (spec, new)
 }
 
 impl Twin {
-    /// Does something to both.
+    /// Applies a random edit to the twin and to the file.
     fn step(&mut self, editor: &mut Editor, numbers: &mut Numbers) {
         let (all, count) = (self.rows, numbers.below(40) as usize);
         let at = numbers.below(all as u64 + 1) as usize;
@@ -131,10 +131,10 @@ impl Twin {
                 self.columns.insert(place, cells);
             }
             7 if self.specs.len() > 1 => {
-                let gone = numbers.below(self.specs.len() as u64) as usize;
-                editor.delete_columns(1, &[gone]).unwrap();
-                self.specs.remove(gone);
-                self.columns.remove(gone);
+                let column = numbers.below(self.specs.len() as u64) as usize;
+                editor.delete_columns(1, &[column]).unwrap();
+                self.specs.remove(column);
+                self.columns.remove(column);
             }
             _ => {}
         }
@@ -160,11 +160,11 @@ impl Twin {
         self.columns[column] = self.columns[column].update(&rows, &cells, self.rows);
     }
 
-    fn delete(&mut self, gone: impl Fn(usize) -> bool) {
+    fn delete(&mut self, is_deleted: impl Fn(usize) -> bool) {
         let all = self.rows;
-        self.rows = (0..all).filter(|&row| !gone(row)).count();
+        self.rows = (0..all).filter(|&row| !is_deleted(row)).count();
         for column in &mut self.columns {
-            *column = column.without(&gone, all);
+            *column = column.without(&is_deleted, all);
         }
     }
 }
@@ -172,20 +172,20 @@ impl Twin {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(120))]
 
-    /// Edits in any order, written in several commits, give the cells that the same edits give the twin.
+    /// Edits in any order, written in several commits, give the same cells as the same edits of the twin.
     #[test]
     fn tables_are_what_their_cells_are(
-        made in tables(), seed: u64, commits in 1usize..4, sums: bool, last: bool
+        fixture in tables(), seed: u64, commits in 1usize..4, sums: bool, last: bool
     ) {
-        let mut bytes = made.bytes();
+        let mut bytes = fixture.bytes();
         if !last {
             bytes.extend(image_extension());
         }
         let (_directory, path) = file(&bytes);
         let columns = read_all(&table(bytes, 1));
-        let mut twin = Twin { specs: made.columns.clone(), columns, rows: made.rows };
+        let mut twin = Twin { specs: fixture.columns.clone(), columns, rows: fixture.rows };
         let mut numbers = Numbers(seed);
-        let known = errors(&open(&path));
+        let errors_before = errors(&open(&path));
         for number in 0..commits {
             let mut editor = edit(&path);
             if sums && number == 0 {
@@ -201,12 +201,12 @@ proptest! {
             let file = open(&path);
             prop_assert_eq!(committed.bytes, file.bytes());
             prop_assert!(file.warnings().is_empty(), "{:?}", file.warnings());
-            let found = file.table(1).unwrap();
-            prop_assert!(found.layout().warnings.is_empty(), "{:?}", found.layout().warnings);
-            prop_assert_eq!(found.layout().rows, twin.rows as u64);
-            prop_assert_eq!(&read_all(&found), &twin.columns);
-            // Of what is made up, the bytes of text and logical values are not all as the Standard has them.
-            let new: Vec<_> = errors(&file).difference(&known).copied().collect();
+            let edited = file.table(1).unwrap();
+            prop_assert!(edited.layout().warnings.is_empty(), "{:?}", edited.layout().warnings);
+            prop_assert_eq!(edited.layout().rows, twin.rows as u64);
+            prop_assert_eq!(&read_all(&edited), &twin.columns);
+            // The random bytes of text and logical values are not all valid.
+            let new: Vec<_> = errors(&file).difference(&errors_before).copied().collect();
             prop_assert!(new.is_empty(), "{:?}", new);
             let (sum, _) = file.checksum(1, &RunOptions::default()).unwrap();
             prop_assert!(sum.is_good() && sum.stated_datasum.is_some() == sums, "{:?}", sum);
@@ -218,8 +218,8 @@ proptest! {
     }
 }
 
-/// A table of 1000 rows of an integer and an array, with 2000 bytes of heap.
-fn plain() -> (TempDir, PathBuf, Made) {
+/// Returns a table of 1000 rows with an integer and an array, and 2000 bytes of heap.
+fn plain() -> (TempDir, PathBuf, TableFixture) {
     let fixed = Spec {
         letter: 'J',
         repeat: 1,
@@ -228,15 +228,15 @@ fn plain() -> (TempDir, PathBuf, Made) {
         dimensions: Vec::new(),
         pointer: None,
     };
-    let made = Made::new(vec![fixed.clone(), Spec { repeat: 40, ..fixed }], 1000, 5);
-    let (directory, path) = file(&made.bytes());
-    (directory, path, made)
+    let fixture = TableFixture::new(vec![fixed.clone(), Spec { repeat: 40, ..fixed }], 1000, 5);
+    let (directory, path) = file(&fixture.bytes());
+    (directory, path, fixture)
 }
 
 #[test]
 fn appended_rows_are_all_that_is_written() {
-    let (_directory, path, made) = plain();
-    let new = more(&made.columns, 10, 9);
+    let (_directory, path, fixture) = plain();
+    let new = more(&fixture.columns, 10, 9);
     let mut editor = edit(&path);
     editor.append_rows(1, &inputs(&new), 10, &run()).unwrap();
     let committed = commit(editor);
@@ -285,7 +285,7 @@ fn very_many_single_updates_are_one_after_the_other() {
         let new = number.to_ne_bytes();
         editor.update_cells(1, 0, &Rows::List(&[row]), &ColumnInput::new(&new), &run()).unwrap();
     }
-    // Rows that come and go between them lay source upon source.
+    // Inserted and deleted rows between the updates stack many sources.
     for number in 0..200u64 {
         let new = [1i32.to_ne_bytes().to_vec(), vec![0; 160]];
         let inputs = [ColumnInput::new(&new[0]), ColumnInput::new(&new[1])];
@@ -454,11 +454,11 @@ fn a_new_field_of_an_ascii_table_divides_no_other() {
 
 #[test]
 fn a_table_that_is_refused_an_edit_is_as_it_was() {
-    let (_directory, path, made) = plain();
+    let (_directory, path, fixture) = plain();
     let before = fs::read(&path).unwrap();
     let mut editor = edit(&path);
-    let new = more(&made.columns, 2, 9);
-    let one = ColumnInput::new(&[0; 4]);
+    let new = more(&fixture.columns, 2, 9);
+    let cell = ColumnInput::new(&[0; 4]);
     let number = NewColumn::new(
         "N",
         Field::Fixed { element: Element::Number(ValueType::I32), repeat: 1, width: 1 },
@@ -479,19 +479,19 @@ fn a_table_that_is_refused_an_edit_is_as_it_was() {
     );
     assert_eq!(reason(editor.delete_rows(1, &Rows::List(&[5, 1000])).unwrap_err()), Reason::Rows);
     assert_eq!(reason(editor.delete_rows(1, &Rows::Range(0..1001)).unwrap_err()), Reason::Rows);
-    let updated = editor.update_cells(1, 2, &Rows::List(&[0]), &one, &run());
-    assert_eq!(reason(updated.unwrap_err()), Reason::Column);
-    let updated = editor.update_cells(1, 0, &Rows::List(&[u64::MAX]), &one, &run());
-    assert_eq!(reason(updated.unwrap_err()), Reason::Rows);
-    let updated = editor.update_cells(1, 0, &Rows::List(&[0, 1]), &one, &run());
-    assert_eq!(reason(updated.unwrap_err()), Reason::CellValues);
+    let result = editor.update_cells(1, 2, &Rows::List(&[0]), &cell, &run());
+    assert_eq!(reason(result.unwrap_err()), Reason::Column);
+    let result = editor.update_cells(1, 0, &Rows::List(&[u64::MAX]), &cell, &run());
+    assert_eq!(reason(result.unwrap_err()), Reason::Rows);
+    let result = editor.update_cells(1, 0, &Rows::List(&[0, 1]), &cell, &run());
+    assert_eq!(reason(result.unwrap_err()), Reason::CellValues);
     assert_eq!(reason(editor.delete_columns(1, &[0, 2]).unwrap_err()), Reason::Column);
     assert_eq!(
-        reason(editor.insert_column(1, 3, &number, &one, &run()).unwrap_err()),
+        reason(editor.insert_column(1, 3, &number, &cell, &run()).unwrap_err()),
         Reason::Column
     );
     assert_eq!(
-        reason(editor.insert_column(1, 0, &number, &one, &run()).unwrap_err()),
+        reason(editor.insert_column(1, 0, &number, &cell, &run()).unwrap_err()),
         Reason::CellValues
     );
     assert_eq!(reason(editor.rename_column(1, 2, "X").unwrap_err()), Reason::Column);
@@ -502,8 +502,8 @@ fn a_table_that_is_refused_an_edit_is_as_it_was() {
 
 #[test]
 fn a_new_table_is_put_between_others() {
-    let (_directory, path, made) = plain();
-    let columns = more(&made.columns, 30, 4);
+    let (_directory, path, fixture) = plain();
+    let columns = more(&fixture.columns, 30, 4);
     let layout = open(&path).table(1).unwrap().layout().clone();
     let mut new = NewTable::of(&layout).rows(30).name(Some("NEW".into())).checksum(true);
     let field = Field::Variable {
@@ -528,9 +528,12 @@ fn a_new_table_is_put_between_others() {
     let kinds: Vec<_> = file.hdus().iter().map(|hdu| hdu.kind.as_str().to_owned()).collect();
     assert_eq!(kinds, ["primary", "binary table", "image", "binary table"]);
     assert_eq!(file.hdus()[1].extname.as_deref(), Some("NEW"));
-    let found = read_all(&file.table(1).unwrap());
-    assert_eq!(found[..2], columns);
-    assert_eq!((&found[2].values, found[2].offsets.as_ref()), (&values, Some(&offsets)));
+    let columns_read = read_all(&file.table(1).unwrap());
+    assert_eq!(columns_read[..2], columns);
+    assert_eq!(
+        (&columns_read[2].values, columns_read[2].offsets.as_ref()),
+        (&values, Some(&offsets))
+    );
     assert_eq!(file.hdus()[1].header.get_text("TFORM3"), Ok(Some("1QI(3)")));
     let (sum, _) = file.checksum(1, &run()).unwrap();
     assert!(sum.is_good() && sum.stated_checksum.is_some());

@@ -1,4 +1,4 @@
-//! New tables: the values read back equal those written, for any columns, batches and threads.
+//! New tables: values read back are equal to those written, for any columns, batches and threads.
 
 use std::fs;
 use std::path::Path;
@@ -41,26 +41,26 @@ proptest! {
 
     #[test]
     fn written_tables_are_read_back_unchanged(
-        made in tables(), seed: u64, checksum: bool, stated: bool, threads in 1usize..4
+        fixture in tables(), seed: u64, checksum: bool, stated: bool, threads in 1usize..4
     ) {
-        let source = table(made.bytes(), 1);
+        let source = table(fixture.bytes(), 1);
         let columns = read_all(&source);
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out.fits");
         let options = WriteOptions::default().checksum(checksum);
         let run = RunOptions::default().threads(threads);
         let mut new = NewTable::of(source.layout());
-        (new.rows, new.name) = (if stated { made.rows as u64 } else { 0 }, Some("COPY".to_owned()));
+        (new.rows, new.name) = (if stated { fixture.rows as u64 } else { 0 }, Some("COPY".to_owned()));
         let file = FileWriter::create(&path, &options).unwrap();
         let mut writer = TableWriter::new(file, new, &Header::new()).unwrap();
         let mut numbers = Numbers(seed);
-        let mut done = 0;
-        while done < made.rows {
-            let count = (1 + numbers.below(made.rows as u64 + 20) as usize).min(made.rows - done);
+        let mut rows_written = 0;
+        while rows_written < fixture.rows {
+            let count = (1 + numbers.below(fixture.rows as u64 + 20) as usize).min(fixture.rows - rows_written);
             let part: Vec<Column> =
-                columns.iter().map(|column| column.rows(done, count, made.rows)).collect();
+                columns.iter().map(|column| column.rows(rows_written, count, fixture.rows)).collect();
             writer.write_rows(&inputs(&part), count as u64, &run).unwrap();
-            done += count;
+            rows_written += count;
         }
         writer.finish().unwrap().commit().unwrap();
         let file = open(&path);
@@ -68,7 +68,7 @@ proptest! {
         prop_assert!(file.bytes().is_multiple_of(2880));
         let copy = file.table(1).unwrap();
         prop_assert!(copy.layout().warnings.is_empty(), "{:?}", copy.layout().warnings);
-        prop_assert_eq!(copy.layout().rows, made.rows as u64);
+        prop_assert_eq!(copy.layout().rows, fixture.rows as u64);
         prop_assert_eq!(file.hdus()[1].extname.as_deref(), Some("COPY"));
         prop_assert_eq!(&read_all(&copy), &columns);
         prop_assert!(errors(&file).is_empty(), "{:?}", errors(&file));
@@ -94,7 +94,7 @@ fn ascii_columns() -> Vec<NewColumn> {
     ]
 }
 
-/// A number of any bits whose exponent fits an E field: one of three digits does not.
+/// Returns a random number with a two-digit exponent, so that it fits an E field.
 fn real_of_two_digits(numbers: &mut Numbers) -> f64 {
     loop {
         let real = f64::from_bits(numbers.next());
@@ -139,7 +139,7 @@ fn an_ascii_table_says_the_numbers_in_text() {
     assert!(file.warnings().is_empty(), "{:?}", file.warnings());
     check_sums(&file);
     assert!(errors(&file).is_empty(), "{:?}", errors(&file));
-    // The text of each field, read by nothing of ours.
+    // The text of each field, read without our own reader.
     let (bytes, layout) = (fs::read(&path).unwrap(), file.table(1).unwrap().layout().clone());
     assert_eq!(*bytes.last().unwrap(), b' ', "an ASCII table is filled with blanks");
     let cell = |column: usize, row: usize| {
@@ -162,7 +162,7 @@ fn an_ascii_table_says_the_numbers_in_text() {
     }
 }
 
-/// The error of writing one row of one column.
+/// Returns the error of writing one row of one column.
 fn refused(kind: TableKind, column: NewColumn, input: ColumnInput<'_>, rows: u64) -> String {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out.fits");
@@ -190,7 +190,7 @@ fn values_out_of_range_are_refused_with_the_row() {
     let input = ColumnInput::new(&values);
     let nulls = input.nulls(Some(&[0, 1]));
     let binary = TableKind::Binary;
-    for (column, input, rows, told) in [
+    for (column, input, rows, message) in [
         (
             &plain,
             input,
@@ -213,20 +213,20 @@ fn values_out_of_range_are_refused_with_the_row() {
         (&scaled, ColumnInput::new(&large), 2, "found 1 others in rows 1 to 2"),
     ] {
         let text = refused(binary, column.clone(), input, rows);
-        assert!(text.contains(told), "{text}");
+        assert!(text.contains(message), "{text}");
         assert!(text.contains("out.fits: HDU 1 (0-based): "), "{text}");
     }
     let text = NewColumn::new("TEXT", fixed(Element::Character, 4));
-    let told = refused(binary, text.clone(), ColumnInput::new(b"ab\0\0caf\xe9"), 2);
+    let error = refused(binary, text.clone(), ColumnInput::new(b"ab\0\0caf\xe9"), 2);
     assert!(
-        told.contains("expected text of printable ASCII, found other characters in row 2"),
-        "{told}"
+        error.contains("expected text of printable ASCII, found other characters in row 2"),
+        "{error}"
     );
     let wide: Vec<u8> = "caf\u{e9}".chars().flat_map(|c| (c as u32).to_ne_bytes()).collect();
-    let told = refused(binary, text, ColumnInput::new(&wide).text(TextAs::Ucs4), 1);
-    assert!(told.contains("printable ASCII"), "{told}");
+    let error = refused(binary, text, ColumnInput::new(&wide).text(TextAs::Ucs4), 1);
+    assert!(error.contains("printable ASCII"), "{error}");
     let field = Field::Variable { element: short, wide: false, repeat: 1, most: None };
-    for (offsets, told) in [
+    for (offsets, message) in [
         (None, "expected offsets of the arrays, found none"),
         (Some(&[0i64, 2][..]), "expected 3 offsets"),
         (Some(&[0, 3, 2]), "rising offsets"),
@@ -234,7 +234,7 @@ fn values_out_of_range_are_refused_with_the_row() {
         (Some(&[1, 1, 2]), "rising offsets"),
     ] {
         let text = refused(binary, NewColumn::new("V", field), input.offsets(offsets), 2);
-        assert!(text.contains(told), "{text}");
+        assert!(text.contains(message), "{text}");
     }
 }
 
@@ -248,7 +248,7 @@ fn values_wider_than_a_text_field_are_refused_with_the_row() {
     let wide = [5i64, 1000].map(i64::to_ne_bytes).concat();
     let reals = [5.0f64, f64::NAN].map(f64::to_ne_bytes).concat();
     let far = [1e9f64, 0.0].map(f64::to_ne_bytes).concat();
-    for (column, values, told) in [
+    for (column, values, message) in [
         (
             &integer,
             &wide,
@@ -259,7 +259,7 @@ fn values_wider_than_a_text_field_are_refused_with_the_row() {
         (&real, &far, "found 1000000000, wider than the field in row 1"),
     ] {
         let text = refused(TableKind::Ascii, column.clone(), ColumnInput::new(values), 2);
-        assert!(text.contains(told), "{text}");
+        assert!(text.contains(message), "{text}");
     }
     let input = ColumnInput::new(&integers).nulls(Some(&[1, 0]));
     let text = refused(TableKind::Ascii, integer, input, 2);
@@ -299,7 +299,7 @@ fn a_file_takes_images_and_tables() {
     let new = || new_table(TableKind::Binary, vec![column()]);
     let values = [7u16, 40_000].map(u16::to_ne_bytes).concat();
     let mut file = FileWriter::create(&path, &options).unwrap();
-    // It was alone in its file.
+    // Cards of an image that was alone in its file.
     let cards = [("EXTEND", "F"), ("NEXTEND", "0")];
     let cards = cards.map(|(keyword, value)| format!("{keyword:<8}= {value:>20}"));
     image(fits(16, &[2], &cards, &[0, 1, 0, 2])).write_into(&mut file, None, None, &run).unwrap();
@@ -321,7 +321,7 @@ fn a_file_takes_images_and_tables() {
     check_sums(&file);
     assert_eq!(file.verify(&VerifyOptions::default(), &run).unwrap().findings, []);
     assert_eq!(read_all(&file.table(1).unwrap())[0].values, values);
-    // Nothing at all becomes the smallest file.
+    // A writer without any HDU writes the smallest file.
     let empty = directory.path().join("empty.fits");
     FileWriter::create(&empty, &options).unwrap().commit().unwrap();
     check_sums(&open(&empty));

@@ -1,6 +1,5 @@
-//! Expressions over images: against a tree walked for every pixel, and by hand where the twin
-//! cannot judge: meanings of words, broadcasting of shapes, errors and their positions, units and
-//! headers.
+//! Expressions over images, compared with a tree that is evaluated for every pixel. The rest is checked by
+//! hand: meanings of words, broadcasting of shapes, errors and their positions, units and headers.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -14,13 +13,13 @@ mod words;
 use tachyfits::expression::{ExpressionInput, ExpressionPixels, InputValue};
 use tachyfits::{Error, FitsFile, Image, OutputPixels, ReadAs, RunOptions, evaluate};
 
-/// An image of f64 pixels.
+/// Returns an image of f64 pixels.
 fn doubles(axes: &[u64], pixels: &[f64]) -> Image {
     let data: Vec<u8> = pixels.iter().flat_map(|x| x.to_be_bytes()).collect();
     common::image(common::fits(-64, axes, &[], &data))
 }
 
-/// An image whose pixels are 0, 1, 2, ...
+/// Returns an image with pixels 0, 1, 2, ...
 fn counting(axes: &[u64]) -> Image {
     let pixels: Vec<f64> = (0..axes.iter().product::<u64>()).map(|index| index as f64).collect();
     doubles(axes, &pixels)
@@ -30,16 +29,16 @@ fn input(name: &str, value: InputValue) -> ExpressionInput {
     ExpressionInput { name: name.to_owned(), value }
 }
 
-fn images(named: &[(&str, &Image)]) -> Vec<ExpressionInput> {
+fn images(pairs: &[(&str, &Image)]) -> Vec<ExpressionInput> {
     let of = |&(name, image): &(&str, &Image)| input(name, InputValue::Image(image.clone()));
-    named.iter().map(of).collect()
+    pairs.iter().map(of).collect()
 }
 
 fn result(expression: &str, inputs: &[ExpressionInput]) -> Result<FitsFile, Error> {
     evaluate(expression, inputs, ExpressionPixels::Float64, None)
 }
 
-/// Every pixel of the one image of a file, read with `threads` threads.
+/// Reads every pixel of a file's only image with `threads` threads.
 fn pixels(file: &FitsFile, threads: usize) -> Vec<f64> {
     read(file, threads).expect("all pixels can be read")
 }
@@ -54,7 +53,7 @@ fn read(file: &FitsFile, threads: usize) -> Result<Vec<f64>, Error> {
     Ok(values)
 }
 
-/// The value of an expression of numbers.
+/// Returns the value of an expression of numbers.
 fn number(expression: &str) -> f64 {
     let inputs = images(&[("zero", &doubles(&[1], &[0.0]))]);
     let file = result(&format!("where(zero == 0, {expression}, zero)"), &inputs);

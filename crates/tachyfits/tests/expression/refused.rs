@@ -1,4 +1,4 @@
-//! Invalid expressions, with the position of the fault and a helpful message.
+//! Invalid expressions: position of the error and helpful message.
 
 use tachyfits::error::ExpressionError;
 use tachyfits::expression::{ExpressionInput, InputValue};
@@ -13,7 +13,7 @@ fn refusal(expression: &str, inputs: &[ExpressionInput]) -> ExpressionError {
     }
 }
 
-/// (expression with the place between « and », words of what was expected, words of the hint)
+/// (Expression with the error position between « and », words of the expectation, words of the hint.)
 const MISTAKES: [(&str, &str, &str); 36] = [
     ("«»", "a number, a name or \"(\"", ""),
     ("a +«»", "a number, a name or \"(\"", ""),
@@ -48,7 +48,7 @@ const MISTAKES: [(&str, &str, &str); 36] = [
     ("min(a«»", "an operator, \",\" or \")\"", ""),
     ("min(a, «)»", "a number, a name", ""),
     ("a // «*» 2", "a number, a name", ""),
-    // Features of conditions on the rows of tables only.
+    // Features that only conditions on table rows have.
     ("a == «'»STAR'", "a number, a name or an operator", "conditions on table rows"),
     ("a == «\"»STAR\"", "a number, a name or an operator", "conditions on table rows"),
     ("«`»a` + 1", "a number, a name or an operator", ""),
@@ -85,7 +85,7 @@ fn the_text_has_a_line_under_the_place() {
         ]
     );
     assert!(lines[3].starts_with("hint: use one of abs, sqrt"), "{text}");
-    // For a long one, the text around the position; columns count visible characters.
+    // In a long expression, only the text around the position is shown; columns count visible characters.
     let long = format!("{} + «a»", vec!["a"; 100].join(" + ")).replace('«', "é");
     let text = format!("{:#}", result(&long, &inputs).unwrap_err());
     let lines: Vec<&str> = text.lines().collect();
@@ -98,10 +98,10 @@ fn the_text_has_a_line_under_the_place() {
 fn inputs_and_names_must_agree() {
     let a = counting(&[3, 2]);
     let number = |name| input(name, InputValue::Number(1.0));
-    let one = images(&[("a", &a)]);
-    let with = |more: Vec<ExpressionInput>| [one.clone(), more].concat();
+    let inputs_of_a = images(&[("a", &a)]);
+    let with = |more: Vec<ExpressionInput>| [inputs_of_a.clone(), more].concat();
     let cases: [(&str, Vec<ExpressionInput>, &str, &str); 11] = [
-        ("a + b", one.clone(), "one of the inputs: a", "\"b\""),
+        ("a + b", inputs_of_a.clone(), "one of the inputs: a", "\"b\""),
         ("a + b", vec![], "inputs for the names", "\"a\""),
         ("a", with(vec![number("b")]), "inputs that the expression names", "\"b\""),
         ("a + b", with(vec![number("b"), number("b")]), "each name once", "\"b\" twice"),
@@ -113,12 +113,12 @@ fn inputs_and_names_must_agree() {
         ("c + 1", vec![number("c")], "an image among the inputs", "numbers"),
         ("1 + 1", vec![], "an image among the inputs", "no inputs"),
     ];
-    for (expression, inputs, expected, found) in cases {
+    for (expression, inputs, expected, actual) in cases {
         let error = refusal(expression, &inputs);
         assert_eq!(error.reason.code(), "expression-input");
-        assert!(error.expected.contains(expected) && error.found.contains(found), "{error}");
+        assert!(error.expected.contains(expected) && error.found.contains(actual), "{error}");
     }
-    let error = refusal("a * a + b", &one);
+    let error = refusal("a * a + b", &inputs_of_a);
     assert_eq!(error.at, 8..9, "{error}");
 }
 
@@ -136,7 +136,7 @@ fn shapes_must_go_together() {
         (along(counting(&[3]), 3), "one of the axes", "NAXIS4"),
         (along(counting(&[3, 2]), 0), "a spectrum: one axis of several pixels", "3 x 2"),
     ];
-    for (spectrum, expected, found) in cases {
+    for (spectrum, expected, actual) in cases {
         let inputs = [images(&[("a", &cube)]), vec![spectrum]].concat();
         if expected.is_empty() {
             assert!(result("a + s", &inputs).is_ok());
@@ -144,13 +144,13 @@ fn shapes_must_go_together() {
         }
         let error = refusal("a + s", &inputs);
         assert_eq!((error.reason.code(), error.at.clone()), ("expression-input", 4..5), "{error}");
-        assert!(error.expected.contains(expected) && error.found.contains(found), "{error}");
+        assert!(error.expected.contains(expected) && error.found.contains(actual), "{error}");
     }
     let only = [along(counting(&[3]), 0)];
     assert!(refusal("s", &only).expected.contains("an image among the inputs"));
 }
 
-/// Neither the stack nor the memory is used up.
+/// Hostile expressions exhaust neither the stack nor the memory.
 #[test]
 fn hostile_expressions_are_refused() {
     let inputs = images(&[("a", &counting(&[2]))]);
@@ -164,7 +164,7 @@ fn hostile_expressions_are_refused() {
     }
     let error = refusal(&"a+".repeat(10_000), &inputs);
     assert!(error.expected.contains("at most 16384 bytes"), "{error}");
-    // As deep as is allowed.
+    // The maximum depth.
     let text = format!("{}a{}", "(".repeat(199), ")".repeat(199));
     assert!(result(&text, &inputs).is_ok());
 }

@@ -44,15 +44,16 @@ fn numbers_along_an_axis_decide_neither_the_type_nor_the_unit() {
     let pixels: Vec<u8> = (0..6).flat_map(|index| (index as f32).to_be_bytes()).collect();
     let cube = image(fits(-32, &[2, 1, 3], &["BUNIT   = 'Jy/beam'".to_owned()], &pixels));
     let factors = crate::doubles(&[1, 1, 3], &[0.1, 10.0, 1e3]);
-    let given = input("f", InputValue::Numbers(factors));
-    let inputs = [images(&[("c", &cube)]), vec![given]].concat();
+    let factors_input = input("f", InputValue::Numbers(factors));
+    let inputs = [images(&[("c", &cube)]), vec![factors_input]].concat();
     let file = evaluate("c * f", &inputs, ExpressionPixels::Automatic, None).unwrap();
-    let found = file.image(0).unwrap();
-    assert_eq!(found.stored_type(), PixelType::F32);
-    assert_eq!(found.layout().unit.as_deref(), Some("Jy/beam"));
+    let result_image = file.image(0).unwrap();
+    assert_eq!(result_image.stored_type(), PixelType::F32);
+    assert_eq!(result_image.layout().unit.as_deref(), Some("Jy/beam"));
     let expected = [0.0, f64::from(0.1_f32), 20.0, 30.0, 4e3, 5e3];
     assert_eq!(crate::pixels(&file, 2), expected);
-    let history: Vec<&str> = found.hdu().header.cards().iter().map(|card| card.comment()).collect();
+    let history: Vec<&str> =
+        result_image.hdu().header.cards().iter().map(|card| card.comment()).collect();
     assert!(history.contains(&"  f = numbers that vary along NAXIS3"), "{history:?}");
 }
 
@@ -80,16 +81,16 @@ fn empty_images_give_empty_images() {
     assert_eq!((axes(&file), pixels(&file, 1)), (vec![0, 3], vec![]));
 }
 
-/// float32 for pixels that it holds, float64 when one of them is wider.
+/// Results are float32 if float32 represents all inputs, otherwise float64.
 #[test]
 fn the_type_follows_the_inputs() {
     let of = |bitpix: i64| {
         let bytes = vec![0; 2 * bitpix.unsigned_abs() as usize / 8];
         image(fits(bitpix, &[2], &[], &bytes))
     };
-    let kind = |named: &[(&str, &Image)], pixels| {
-        let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
-        let file = evaluate(&names.join("+"), &images(named), pixels, None).unwrap();
+    let kind = |pairs: &[(&str, &Image)], pixels| {
+        let names: Vec<&str> = pairs.iter().map(|(name, _)| *name).collect();
+        let file = evaluate(&names.join("+"), &images(pairs), pixels, None).unwrap();
         file.image(0).unwrap().stored_type()
     };
     let (byte, short, long) = (of(8), of(16), of(32));
@@ -102,7 +103,7 @@ fn the_type_follows_the_inputs() {
     assert_eq!(kind(&[("a", &byte)], ExpressionPixels::Float64), PixelType::F64);
 }
 
-/// Expressions over images that are computed themselves, and any number of threads.
+/// Expressions over images that are computed themselves, for any number of threads.
 #[test]
 fn results_are_images_like_others() {
     let cube = counting(&[60, 50, 40]);
@@ -111,7 +112,7 @@ fn results_are_images_like_others() {
     let inner = inner.image(0).unwrap();
     let inputs = images(&[("i", &inner), ("plane", &plane), ("cube", &cube)]);
     let file = result("3 * (i + plane) - cube", &inputs).unwrap();
-    let one = pixels(&file, 1);
-    assert!(one.iter().all(|x| x.abs() < 1e-9));
-    assert_eq!(one, pixels(&file, 3));
+    let values = pixels(&file, 1);
+    assert!(values.iter().all(|x| x.abs() < 1e-9));
+    assert_eq!(values, pixels(&file, 3));
 }

@@ -1,4 +1,4 @@
-//! Any expression against its twin: the tree, walked for every pixel by itself, in f64.
+//! Random expressions, compared with their twin: a tree evaluated in f64 for every pixel.
 
 use proptest::prelude::*;
 use tachyfits::expression::{ExpressionInput, ExpressionPixels, InputValue, expression_functions};
@@ -62,7 +62,7 @@ fn trees() -> impl Strategy<Value = Tree> {
 }
 
 impl Tree {
-    /// The text, everything in brackets.
+    /// Returns the text, with brackets around every part.
     fn text(&self) -> String {
         match self {
             Tree::Number(x) if x.is_sign_negative() => format!("(-{:?})", -x),
@@ -77,34 +77,34 @@ impl Tree {
         }
     }
 
-    /// The value where the inputs are these.
-    fn value(&self, given: &[f64; 4]) -> f64 {
+    /// Returns the value for these inputs.
+    fn value(&self, inputs: &[f64; 4]) -> f64 {
         match self {
             Tree::Number(x) => *x,
-            Tree::Input(number) => given[*number],
+            Tree::Input(number) => inputs[*number],
             Tree::Signed(sign, x) => match *sign {
-                "-" => -x.value(given),
-                "+" => x.value(given),
-                _ => truth(x.value(given) == 0.0),
+                "-" => -x.value(inputs),
+                "+" => x.value(inputs),
+                _ => truth(x.value(inputs) == 0.0),
             },
-            Tree::Between(a, operator, b) => between(a.value(given), operator, b.value(given)),
+            Tree::Between(a, operator, b) => between(a.value(inputs), operator, b.value(inputs)),
             Tree::Call(name, all) => {
-                call(name, &all.iter().map(|x| x.value(given)).collect::<Vec<_>>())
+                call(name, &all.iter().map(|x| x.value(inputs)).collect::<Vec<_>>())
             }
         }
     }
 
-    /// Which inputs it names.
-    fn names(&self, found: &mut [bool; 4]) {
+    /// Marks the inputs that the expression names.
+    fn names(&self, is_named: &mut [bool; 4]) {
         match self {
             Tree::Number(_) => {}
-            Tree::Input(number) => found[*number] = true,
-            Tree::Signed(_, x) => x.names(found),
+            Tree::Input(number) => is_named[*number] = true,
+            Tree::Signed(_, x) => x.names(is_named),
             Tree::Between(a, _, b) => {
-                a.names(found);
-                b.names(found);
+                a.names(is_named);
+                b.names(is_named);
             }
-            Tree::Call(_, all) => all.iter().for_each(|x| x.names(found)),
+            Tree::Call(_, all) => all.iter().for_each(|x| x.names(is_named)),
         }
     }
 }
@@ -121,7 +121,7 @@ fn between(a: f64, operator: &str, b: f64) -> f64 {
         "/" => a / b,
         "//" => floor_divide(a, b),
         "%" => remainder(a, b),
-        // The square is defined as the product.
+        // The square is defined as a product.
         "**" if b == 2.0 => a * a,
         "**" => a.powf(b),
         "<" => truth(a < b),
@@ -137,22 +137,22 @@ fn between(a: f64, operator: &str, b: f64) -> f64 {
 }
 
 fn remainder(a: f64, b: f64) -> f64 {
-    let rest = a % b;
+    let remainder = a % b;
     match () {
-        () if rest == 0.0 => 0f64.copysign(b),
-        () if (rest < 0.0) != (b < 0.0) => rest + b,
-        () => rest,
+        () if remainder == 0.0 => 0f64.copysign(b),
+        () if (remainder < 0.0) != (b < 0.0) => remainder + b,
+        () => remainder,
     }
 }
 
-/// NumPy's `npy_floor_divide`.
+/// Computes NumPy's `npy_floor_divide`.
 fn floor_divide(a: f64, b: f64) -> f64 {
     if b == 0.0 {
         return a / b;
     }
-    let rest = a % b;
-    let mut quotient = (a - rest) / b;
-    if rest != 0.0 && (rest < 0.0) != (b < 0.0) {
+    let remainder = a % b;
+    let mut quotient = (a - remainder) / b;
+    if remainder != 0.0 && (remainder < 0.0) != (b < 0.0) {
         quotient -= 1.0;
     }
     if quotient == 0.0 {
@@ -176,9 +176,9 @@ fn greatest(a: f64, b: f64) -> f64 {
     if a >= b { a } else { b }
 }
 
-fn call(name: &str, given: &[f64]) -> f64 {
-    let x = given[0];
-    match (name, given) {
+fn call(name: &str, arguments: &[f64]) -> f64 {
+    let x = arguments[0];
+    match (name, arguments) {
         ("abs", _) => x.abs(),
         ("sqrt", _) => x.sqrt(),
         ("exp", _) => x.exp(),
@@ -222,7 +222,7 @@ fn call(name: &str, given: &[f64]) -> f64 {
     }
 }
 
-/// An image of a type, of numbers with edges among them, and its values.
+/// Returns an image of a type with edge cases among its numbers, and its values.
 fn picture(kind: u8, axes: &[u64], numbers: &mut Numbers) -> (Image, Vec<f64>) {
     let count = axes.iter().product::<u64>();
     let (mut data, mut values) = (Vec::new(), Vec::new());
@@ -242,9 +242,9 @@ fn picture(kind: u8, axes: &[u64], numbers: &mut Numbers) -> (Image, Vec<f64>) {
                 values.push(float);
             }
             _ => {
-                let stored = numbers.below(40) as i16 - 20;
-                data.extend(stored.to_be_bytes());
-                values.push(if stored == 7 { f64::NAN } else { 0.5 + 0.1 * f64::from(stored) });
+                let integer = numbers.below(40) as i16 - 20;
+                data.extend(integer.to_be_bytes());
+                values.push(if integer == 7 { f64::NAN } else { 0.5 + 0.1 * f64::from(integer) });
             }
         }
     }
@@ -262,52 +262,52 @@ fn picture(kind: u8, axes: &[u64], numbers: &mut Numbers) -> (Image, Vec<f64>) {
     (image(fits(bitpix, axes, &cards, &data)), values)
 }
 
-/// The input's pixel that goes with a pixel of the result.
-fn place(index: u64, axes: &[u64], own: &[u64]) -> usize {
+/// Returns the input's pixel that corresponds to a pixel of the result.
+fn place(index: u64, axes: &[u64], input_axes: &[u64]) -> usize {
     let (mut rest, mut stride, mut at) = (index, 1, 0);
     for (axis, &length) in axes.iter().enumerate() {
-        let here = rest % length;
+        let position = rest % length;
         rest /= length;
-        let count = own.get(axis).copied().unwrap_or(1);
-        at += if count == 1 { 0 } else { here * stride };
+        let count = input_axes.get(axis).copied().unwrap_or(1);
+        at += if count == 1 { 0 } else { position * stride };
         stride *= count;
     }
     at as usize
 }
 
-/// Axes that go with those of the result: some of one pixel, some missing at the end.
+/// Returns axes that broadcast to those of the result: some of one pixel, some missing at the end.
 fn part_of(axes: &[u64], numbers: &mut Numbers) -> Vec<u64> {
-    let mut own: Vec<u64> =
+    let mut input_axes: Vec<u64> =
         axes.iter().map(|&length| if numbers.one_in(4) { 1 } else { length }).collect();
-    while own.len() > 2 && numbers.one_in(4) {
-        own.pop();
+    while input_axes.len() > 2 && numbers.one_in(4) {
+        input_axes.pop();
     }
-    own
+    input_axes
 }
 
-/// Bits, with one pattern for all NaN.
+/// Returns the bits of a number, with one pattern for all NaN.
 fn bits(x: f64) -> u64 {
     if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }
 }
 
 fn check(tree: &Tree, axes: &[u64], seed: u64, float32: bool) -> Result<(), TestCaseError> {
     let mut numbers = Numbers(seed);
-    let mut named = [false; 4];
-    tree.names(&mut named);
-    // The first one that is named has the shape of the result.
-    let Some(first) = named.iter().position(|&is_named| is_named) else { return Ok(()) };
+    let mut is_named = [false; 4];
+    tree.names(&mut is_named);
+    // The first named input has the shape of the result.
+    let Some(first) = is_named.iter().position(|&is_input| is_input) else { return Ok(()) };
     let mut inputs: Vec<ExpressionInput> = Vec::new();
     let mut values: [(Vec<u64>, Vec<f64>); 4] = Default::default();
-    for number in (0..4).filter(|&number| named[number]) {
+    for number in (0..4).filter(|&number| is_named[number]) {
         if number > first && numbers.one_in(6) {
             inputs.push(input(NAMES[number], InputValue::Number(1.5)));
             values[number] = (vec![], vec![1.5]);
             continue;
         }
-        let own = if number == first { axes.to_vec() } else { part_of(axes, &mut numbers) };
-        let (image, pixels) = picture(numbers.below(3) as u8, &own, &mut numbers);
-        let long = (0..own.len()).find(|&axis| own[axis] > 1).unwrap_or(0);
-        let is_line = own.iter().filter(|&&length| length > 1).count() <= 1;
+        let input_axes = if number == first { axes.to_vec() } else { part_of(axes, &mut numbers) };
+        let (image, pixels) = picture(numbers.below(3) as u8, &input_axes, &mut numbers);
+        let long = (0..input_axes.len()).find(|&axis| input_axes[axis] > 1).unwrap_or(0);
+        let is_line = input_axes.iter().filter(|&&length| length > 1).count() <= 1;
         inputs.push(match is_line && number > first {
             true => input(NAMES[number], InputValue::Along(image, long)),
             false if number > first && numbers.one_in(3) => {
@@ -315,29 +315,29 @@ fn check(tree: &Tree, axes: &[u64], seed: u64, float32: bool) -> Result<(), Test
             }
             false => input(NAMES[number], InputValue::Image(image)),
         });
-        values[number] = (own, pixels);
+        values[number] = (input_axes, pixels);
     }
     let text = tree.text();
     let kind = if float32 { ExpressionPixels::Float32 } else { ExpressionPixels::Float64 };
     let file = evaluate(&text, &inputs, kind, None).unwrap_or_else(|error| panic!("{error}"));
     let mut twin = Vec::new();
     for index in 0..axes.iter().product::<u64>() {
-        let given = [0, 1, 2, 3].map(|number: usize| match named[number] {
+        let pixel_values = [0, 1, 2, 3].map(|number: usize| match is_named[number] {
             true => values[number].1[place(index, axes, &values[number].0)],
             false => f64::NAN,
         });
-        twin.push((tree.value(&given), given));
+        twin.push((tree.value(&pixel_values), pixel_values));
     }
     if float32 && twin.iter().any(|&(value, _)| value.is_finite() && (value as f32).is_infinite()) {
-        let refused = read(&file, 2).expect_err("a value that float32 does not hold");
-        prop_assert_eq!(refused.code(), "io-values", "{}", text);
+        let error = read(&file, 2).expect_err("a value that float32 does not hold");
+        prop_assert_eq!(error.code(), "io-values", "{}", text);
         return Ok(());
     }
-    let found = pixels(&file, 2);
-    prop_assert_eq!(found.len(), twin.len());
-    for (index, (&found, (value, given))) in found.iter().zip(twin).enumerate() {
+    let actual = pixels(&file, 2);
+    prop_assert_eq!(actual.len(), twin.len());
+    for (index, (&actual, (value, pixel_values))) in actual.iter().zip(twin).enumerate() {
         let expected = if float32 { f64::from(value as f32) } else { value };
-        prop_assert_eq!(bits(found), bits(expected), "{} at {}: {:?}", text, index, given);
+        prop_assert_eq!(bits(actual), bits(expected), "{} at {}: {:?}", text, index, pixel_values);
     }
     Ok(())
 }
@@ -355,7 +355,7 @@ proptest! {
         check(&tree, &axes, seed, float32)?;
     }
 
-    /// Long enough for several of the pieces that are computed at a time, which no axis fits.
+    /// Images long enough for several pieces, whose ends fit no axis.
     #[test]
     fn many_pixels(tree in trees(), x in 700u64..1100, y in 1u64..5, seed: u64) {
         check(&tree, &[x, y, 2], seed, true)?;

@@ -1,4 +1,4 @@
-//! Meanings of words and operators, by hand: values from CPython and NumPy.
+//! Meanings of words and operators, checked by hand with values from CPython and NumPy.
 
 use crate::{counting, images, number, pixels, result};
 
@@ -77,14 +77,14 @@ fn functions_are_those_of_numpy() {
 fn separations_are_angles_on_a_sphere() {
     for (expression, expected) in [
         ("separation(10, 0, 12, 0)", 2.0),
-        // From a pole, across the zero of longitude, at the far side, and very near.
+        // From a pole, across longitude zero, at the far side, and very close.
         ("separation(77, 90, 12, 60)", 30.0),
         ("separation(359, 0, 1, 0)", 2.0),
         ("separation(0, 0, 180, 0)", 180.0),
         ("separation(0, 60, 1e-9, 60)", 0.5e-9),
     ] {
-        let found = number(expression);
-        assert!((found - expected).abs() <= 1e-14 * expected, "{expression}: {found}");
+        let actual = number(expression);
+        assert!((actual - expected).abs() <= 1e-14 * expected, "{expression}: {actual}");
     }
     assert!(number("separation(nan, 0, 1, 0)").is_nan());
 }
@@ -94,9 +94,9 @@ fn repeated_parts_are_the_same() {
     let a = counting(&[5]);
     let inputs = images(&[("a", &a), ("same", &a)]);
     let file = result("(a + 1) * (a + 1) - (same + 1) * (1 + a) + a * a / a", &inputs).unwrap();
-    let found = pixels(&file, 1);
-    assert!(found[0].is_nan());
-    assert_eq!(found[1..], [1.0, 2.0, 3.0, 4.0]);
+    let actual = pixels(&file, 1);
+    assert!(actual[0].is_nan());
+    assert_eq!(actual[1..], [1.0, 2.0, 3.0, 4.0]);
 }
 
 #[test]
@@ -125,6 +125,6 @@ fn constants_are_folded_and_branches_taken() {
 fn long_sums() {
     let a = counting(&[3]);
     let text = vec!["a"; 4000].join(" + ");
-    let found = pixels(&result(&text, &images(&[("a", &a)])).unwrap(), 1);
-    assert_eq!(found, [0.0, 4000.0, 8000.0]);
+    let actual = pixels(&result(&text, &images(&[("a", &a)])).unwrap(), 1);
+    assert_eq!(actual, [0.0, 4000.0, 8000.0]);
 }

@@ -1,7 +1,8 @@
-//! An allocator that refuses one large request, and a check that an operation then fails in order: by an error of kind Limit,
-//! or with the right result, and never by an end of the process.
+//! An allocator that refuses one large request, and a check that the operation then fails cleanly: it must
+//! return an error of kind Limit or the right result, and never end the process.
 //!
-//! `SHOW_LARGE=1 cargo test --test memory` prints the stack of each large request that could not have failed in order.
+//! `SHOW_LARGE=1 cargo test --test memory` prints the stack of each large request whose refusal would end the
+//! process.
 
 #![allow(unsafe_code, reason = "an allocator has unsafe functions only")]
 
@@ -14,13 +15,13 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Smaller requests are never refused: vectors of a constant size may have this many bytes.
+/// Smaller requests are never refused: vectors of a constant size may have this number of bytes.
 const LARGE: usize = 1 << 20;
 
-/// The first refusals of an operation are all tried, later ones at growing steps.
+/// Number of first refusals that are all tested; later ones are tested at growing steps.
 const ALL_UP_TO: usize = 2;
 
-/// The variable by which the program tells itself that it is the one whose requests are refused.
+/// Environment variable that marks the child process whose requests are refused.
 const CHILD: &str = "TACHYFITS_TEST_MEMORY";
 
 static ARMED: AtomicBool = AtomicBool::new(false);
@@ -33,7 +34,7 @@ thread_local! {
     static SHOWING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The system's allocator without one large request.
+/// The system's allocator, except that it refuses one large request.
 pub struct Refusing;
 
 impl Refusing {
@@ -50,13 +51,13 @@ impl Refusing {
     }
 }
 
-// SAFETY: each method is the system's, except that it may return null, which says that there is too little memory.
+// SAFETY: each method calls the system's, or returns null to report insufficient memory.
 unsafe impl GlobalAlloc for Refusing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if self.refuses(layout.size()) {
             return std::ptr::null_mut();
         }
-        // SAFETY: the caller's promises are those that the system's allocator asks for.
+        // SAFETY: the caller guarantees what the system's allocator requires.
         unsafe { System.alloc(layout) }
     }
 
@@ -69,7 +70,7 @@ unsafe impl GlobalAlloc for Refusing {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        // Giving memory back succeeds.
+        // Shrinking a block always succeeds.
         if bytes > layout.size() && self.refuses(bytes) {
             return std::ptr::null_mut();
         }
@@ -78,12 +79,12 @@ unsafe impl GlobalAlloc for Refusing {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: as in `alloc`; every block is one of the system's.
+        // SAFETY: as in `alloc`; the system allocated every block.
         unsafe { System.dealloc(block, layout) }
     }
 }
 
-/// Keep the stack of a request that ends the process if it is refused.
+/// Keeps the stack of a request that ends the process if it is refused.
 fn keep_stack(bytes: usize) {
     let stack = Backtrace::force_capture().to_string();
     if stack.contains("try_reserve") {
@@ -100,7 +101,8 @@ fn keep_stack(bytes: usize) {
     }
 }
 
-/// The operation's result if the request of this number is refused (0: none), and the number of large requests.
+/// Runs the operation with the request of this number refused (0: none); returns its result and the number of
+/// large requests.
 fn armed<T>(number: usize, operation: &impl Fn() -> T) -> (T, usize) {
     REFUSED.store(number, Ordering::Relaxed);
     SEEN.store(0, Ordering::Relaxed);
@@ -110,7 +112,7 @@ fn armed<T>(number: usize, operation: &impl Fn() -> T) -> (T, usize) {
     (result, SEEN.load(Ordering::Relaxed))
 }
 
-/// Let a part of an operation have all the memory that it asks for.
+/// Runs a part of an operation without refusals.
 pub fn granted<T>(part: impl FnOnce() -> T) -> T {
     let before = ARMED.swap(false, Ordering::Relaxed);
     let result = part();
@@ -118,7 +120,7 @@ pub fn granted<T>(part: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Run an operation with each of its large requests refused in turn.
+/// Runs an operation repeatedly, with a different large request refused each time.
 pub fn check<T: PartialEq + Debug, E: Debug>(
     name: &str,
     is_limit: impl Fn(&E) -> bool,
@@ -134,19 +136,19 @@ pub fn check<T: PartialEq + Debug, E: Debug>(
     let mut number = 1;
     loop {
         eprintln!("{name}: refusal {number}");
-        let (result, seen) = armed(number, &operation);
+        let (result, requests) = armed(number, &operation);
         match result {
-            Ok(found) => assert_eq!(found, expected, "{name}: refusal {number}"),
+            Ok(actual) => assert_eq!(actual, expected, "{name}: refusal {number}"),
             Err(error) => assert!(is_limit(&error), "{name}: refusal {number}: {error:?}"),
         }
-        if seen < number {
+        if requests < number {
             return;
         }
         number += 1 + number.saturating_sub(ALL_UP_TO);
     }
 }
 
-/// Run the body of a test in a process of its own, so that its end is a failure with a name.
+/// Runs the body of a test in a child process, so that the end of the process is reported as a failed test.
 pub fn in_child(test: &str, body: impl FnOnce()) {
     if std::env::var_os(CHILD).is_some() {
         SHOWN.store(std::env::var_os("SHOW_LARGE").is_some(), Ordering::Relaxed);

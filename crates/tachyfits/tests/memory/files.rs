@@ -1,4 +1,5 @@
-//! Headers, whole files and what is done to them: opening, copying, editing, comparison and verification.
+//! Memory of headers, whole files and operations on them: opening, copying, editing, comparison and
+//! verification.
 
 use std::path::Path;
 
@@ -13,11 +14,11 @@ use crate::allocator::{granted, in_child};
 use crate::common::{fits, header};
 use crate::{RUN, check, digest};
 
-/// Cards of a header that takes more than a large request, and of one whose copies take less: the cards of a header are
-/// limited ([`tachyfits::header::Limits`]), and copies of them are not refused.
+/// Numbers of cards: a header larger than a large request, and one whose copies are smaller. The number of
+/// cards is limited ([`tachyfits::header::Limits`]), and copies of cards are not refused.
 const CARDS: [usize; 2] = [40_000, 2_000];
 
-/// A file with two headers of this many cards and an image of 2 MB.
+/// Returns a file with two headers with this number of cards, and an image of 2 MB.
 fn content(cards: usize) -> Vec<u8> {
     let cards: Vec<String> = (0..cards).map(|n| format!("KEY{n:<5}= {n:>20} / a card")).collect();
     let data: Vec<u8> = (0..1_000_000u32).flat_map(|n| (n as i16 & 0xfff).to_be_bytes()).collect();
@@ -100,7 +101,7 @@ fn opened_files() {
     });
 }
 
-/// A gzip file of stored blocks.
+/// Returns a gzip file of stored blocks.
 fn gzip(content: &[u8]) -> Vec<u8> {
     let mut out = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
     let blocks = content.chunks(0xffff);
@@ -117,7 +118,7 @@ fn gzip(content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The checksum of gzip, bit by bit.
+/// Returns the CRC-32 of gzip, computed bit by bit.
 fn crc32(content: &[u8]) -> u32 {
     !content.iter().fold(!0, |sum, &byte| {
         (0..8).fold(sum ^ u32::from(byte), |sum, _| (sum >> 1) ^ (0xedb8_8320 * (sum & 1)))

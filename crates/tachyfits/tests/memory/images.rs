@@ -1,4 +1,4 @@
-//! Images: plain, scaled and compressed, read, reduced, computed and written.
+//! Memory of images: plain, scaled and compressed, read, reduced, computed and written.
 
 use std::path::Path;
 
@@ -19,10 +19,10 @@ use crate::allocator::{granted, in_child};
 use crate::common::{Numbers, fits};
 use crate::{RUN, check, digest};
 
-/// Shapes with long axes: along each axis in turn.
+/// Shapes with one long axis each, and one with two.
 const SHAPES: [[u64; 3]; 4] = [[150_000, 2, 2], [2, 150_000, 2], [2, 2, 150_000], [750, 400, 2]];
 
-/// Write an image with these axes to a file.
+/// Writes an image with these axes to a file.
 fn file(directory: &Path, bitpix: i64, axes: &[u64], cards: &[&str]) -> std::path::PathBuf {
     let mut numbers = Numbers(bitpix as u64);
     let mut data = Vec::new();
@@ -47,14 +47,14 @@ fn open(path: &Path, index: usize) -> Result<Image, Error> {
     FitsFile::open(path, &options)?.image(index)
 }
 
-/// The digest of pixels of a section, read as f64.
+/// Returns the digest of a section's pixels, read as f64.
 fn pixels(image: &Image, section: &Section) -> Result<u64, Error> {
     let mut values = granted(|| vec![0.0; section.pixels() as usize]);
     image.read(section, ReadAs::Float64, OutputPixels::Float64(&mut values), &RUN)?;
     Ok(digest(bytemuck::cast_slice(&values)))
 }
 
-/// The digest of a computed image.
+/// Returns the digest of a computed image.
 fn computed(file: Result<FitsFile, Error>) -> Result<u64, Error> {
     let image = file?.image(0)?;
     pixels(&image, &image.whole())
@@ -129,8 +129,8 @@ fn reductions(image: &Image) {
             });
         }
         check("histogram", || {
-            let found = image.histogram((-1e3, 5e4), 1 << 17, &section, None, &RUN)?.0;
-            Ok(granted(|| digest(bytemuck::cast_slice(&found.counts().collect::<Vec<_>>()))))
+            let histogram = image.histogram((-1e3, 5e4), 1 << 17, &section, None, &RUN)?.0;
+            Ok(granted(|| digest(bytemuck::cast_slice(&histogram.counts().collect::<Vec<_>>()))))
         });
         for axis in 0..3 {
             let count = section.ranges()[axis].count;
@@ -207,7 +207,7 @@ fn compressions() -> Vec<TileCompression> {
     ]
 }
 
-/// Write an image, and return the digest of the file.
+/// Writes an image and returns the digest of the file.
 fn write(
     image: &Image,
     directory: &Path,
@@ -294,7 +294,7 @@ fn compressed_images() {
                 let path = directory.path().join("out.fits");
                 check(&format!("opening {codec}"), || Ok(open(&path, 1)?.axes().to_vec()));
                 for section in sections(&image) {
-                    // Opened again each time, because tiles are kept.
+                    // Opened each time, because tiles are cached.
                     check(&format!("pixels of {codec}"), || pixels(&open(&path, 1)?, &section));
                     check(&format!("statistics of {codec}"), || {
                         Ok(open(&path, 1)?.stats(&section, None, &RUN)?.0)

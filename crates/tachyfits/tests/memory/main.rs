@@ -1,5 +1,5 @@
-//! Too little memory: each operation on files of each kind gives an error or the right result, whichever large request for
-//! memory is refused.
+//! Insufficient memory: every operation on every kind of file returns an error or the right result, whichever
+//! large request for memory is refused.
 
 #![allow(clippy::disallowed_methods, reason = "the test makes files of its own")]
 
@@ -18,15 +18,15 @@ use tachyfits::{Error, ErrorKind, RunOptions};
 #[global_allocator]
 static ALLOCATOR: allocator::Refusing = allocator::Refusing;
 
-/// Several threads, each with blocks of its own.
+/// Several threads, each with its own blocks.
 const RUN: RunOptions<'static> = RunOptions::new().threads(2).buffering(Buffering::Single);
 
-/// Run an operation with each of its large requests refused in turn.
+/// Runs an operation repeatedly, with a different large request refused each time.
 fn check<T: PartialEq + std::fmt::Debug>(name: &str, operation: impl Fn() -> Result<T, Error>) {
     allocator::check(name, |error: &Error| error.kind() == ErrorKind::Limit, operation);
 }
 
-/// A few digits that differ if any byte does.
+/// Returns a hash of the bytes.
 fn digest(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);

@@ -1,4 +1,5 @@
-//! Tables: binary, ASCII, with arrays of variable length and compressed, read, searched, written and edited.
+//! Memory of tables: binary, ASCII, with variable-length arrays and compressed; read, searched, written and
+//! edited.
 
 use std::path::Path;
 
@@ -20,19 +21,19 @@ use crate::common::Numbers;
 use crate::{RUN, check, digest};
 
 /// A column and its cells.
-struct Made {
+struct ColumnFixture {
     new: NewColumn,
     values: Vec<u8>,
     offsets: Option<Vec<i64>>,
 }
 
-impl Made {
+impl ColumnFixture {
     fn input(&self) -> ColumnInput<'_> {
         ColumnInput::new(&self.values).offsets(self.offsets.as_deref())
     }
 }
 
-fn fixed(name: &str, element: Element, repeat: u64, size: usize, rows: u64) -> Made {
+fn fixed(name: &str, element: Element, repeat: u64, size: usize, rows: u64) -> ColumnFixture {
     let mut numbers = Numbers(repeat + size as u64);
     let length = (rows * repeat) as usize * size;
     let values = match element {
@@ -41,10 +42,10 @@ fn fixed(name: &str, element: Element, repeat: u64, size: usize, rows: u64) -> M
     };
     let width = if element == Element::Character { repeat } else { 1 };
     let new = NewColumn::new(name, Field::Fixed { element, repeat, width });
-    Made { new, values, offsets: None }
+    ColumnFixture { new, values, offsets: None }
 }
 
-fn arrays(name: &str, rows: u64) -> Made {
+fn arrays(name: &str, rows: u64) -> ColumnFixture {
     let mut numbers = Numbers(rows);
     let mut offsets = vec![0i64];
     for row in 0..rows {
@@ -55,20 +56,20 @@ fn arrays(name: &str, rows: u64) -> Made {
     let values = (0..elements).flat_map(|n| (n as i32).to_ne_bytes()).collect();
     let element = Element::Number(ValueType::I32);
     let field = Field::Variable { element, wide: false, repeat: 1, most: None };
-    Made { new: NewColumn::new(name, field), values, offsets: Some(offsets) }
+    ColumnFixture { new: NewColumn::new(name, field), values, offsets: Some(offsets) }
 }
 
-fn text(name: &str, form: TextForm, width: u32, decimals: u32, rows: u64) -> Made {
+fn text(name: &str, form: TextForm, width: u32, decimals: u32, rows: u64) -> ColumnFixture {
     let new = NewColumn::new(name, Field::Text { text: form, width, decimals });
     let values = match form {
         TextForm::Integer => (0..rows as i64).flat_map(|n| (n % 1000).to_ne_bytes()).collect(),
         _ => (0..rows).flat_map(|n| (n as f64 / 8.0).to_ne_bytes()).collect(),
     };
-    Made { new, values, offsets: None }
+    ColumnFixture { new, values, offsets: None }
 }
 
 /// (Name, kind, rows, columns) of tables: many rows, long rows, arrays, and text.
-fn tables() -> Vec<(&'static str, TableKind, u64, Vec<Made>)> {
+fn tables() -> Vec<(&'static str, TableKind, u64, Vec<ColumnFixture>)> {
     let number = Element::Number;
     let many = 80_000;
     vec![
@@ -111,20 +112,20 @@ fn tables() -> Vec<(&'static str, TableKind, u64, Vec<Made>)> {
     ]
 }
 
-impl Made {
-    /// Bits are given as a byte each.
-    fn of_bits(mut self, bits: u64, rows: u64) -> Made {
+impl ColumnFixture {
+    /// Sets the values to bits, one byte each.
+    fn of_bits(mut self, bits: u64, rows: u64) -> ColumnFixture {
         self.values = (0..bits * rows).map(|n| (n % 2) as u8).collect();
         self
     }
 }
 
-fn write(path: &Path, kind: TableKind, rows: u64, columns: &[Made]) -> Result<u64, Error> {
+fn write(path: &Path, kind: TableKind, rows: u64, columns: &[ColumnFixture]) -> Result<u64, Error> {
     let new = NewTable::new(kind, columns.iter().map(|column| column.new.clone()).collect());
     let options = WriteOptions::default().overwrite(true).checksum(true);
     let file = FileWriter::create(path, &options)?;
     let mut writer = TableWriter::new(file, new, &Header::new())?;
-    let inputs: Vec<ColumnInput<'_>> = columns.iter().map(Made::input).collect();
+    let inputs: Vec<ColumnInput<'_>> = columns.iter().map(ColumnFixture::input).collect();
     writer.write_rows(&inputs, rows, &RUN)?;
     writer.finish()?.commit()?;
     Ok(granted(|| digest(&std::fs::read(path).unwrap())))
@@ -170,10 +171,10 @@ fn reading(path: &Path) {
     check("cells of a condition", || {
         let table = open(path)?;
         let fixed = |n: &usize| !matches!(table.layout().columns[*n].field, Field::Variable { .. });
-        let wanted: Vec<WantedColumn> =
+        let columns: Vec<WantedColumn> =
             (0..table.layout().columns.len()).filter(fixed).map(WantedColumn::new).collect();
-        let found = table.read_where("I > 0 or I < 1", &wanted, 0..count, &RUN)?;
-        Ok(found.columns.iter().map(|column| digest(&column.values)).collect::<Vec<_>>())
+        let rows = table.read_where("I > 0 or I < 1", &columns, 0..count, &RUN)?;
+        Ok(rows.columns.iter().map(|column| digest(&column.values)).collect::<Vec<_>>())
     });
     check("verification", || Ok(verify(path, &VerifyOptions::default(), &RUN)?.findings.len()));
     check("comparison", || {
@@ -183,10 +184,10 @@ fn reading(path: &Path) {
     });
 }
 
-fn editing(path: &Path, columns: &[Made], rows: u64) {
+fn editing(path: &Path, columns: &[ColumnFixture], rows: u64) {
     let copy = path.with_file_name("edited.fits");
     type Change<'a> = Box<dyn Fn(&mut Editor) -> Result<(), Error> + 'a>;
-    let inputs: Vec<ColumnInput<'_>> = columns.iter().map(Made::input).collect();
+    let inputs: Vec<ColumnInput<'_>> = columns.iter().map(ColumnFixture::input).collect();
     let part = rows.min(3);
     let first = inputs[0];
     let cells = &columns[0].values[..columns[0].values.len() / rows as usize * part as usize];

@@ -1,13 +1,13 @@
-//! Parts of images, with margins and without.
+//! Parts of images, with and without margins.
 
 use proptest::prelude::*;
 use tachyfits::cut::Margin;
 use tachyfits::{AxisRange, Reason};
 
 use crate::common::Numbers;
-use crate::made::{STORED, first, made, pixel_at, place, raw, values};
+use crate::made::{STORED, first, pixel_at, place, raw, sample_image, values};
 
-/// A range of an axis, in any direction and step.
+/// Returns a random range of an axis, with any direction and step.
 fn any_range(numbers: &mut Numbers, length: u64) -> AxisRange {
     let first = numbers.below(length);
     let step = 1 + numbers.below(3) as i64;
@@ -25,7 +25,7 @@ proptest! {
         padded in any::<bool>(),
     ) {
         let mut numbers = Numbers(seed);
-        let image = made(stored, &axes, seed);
+        let image = sample_image(stored, &axes, seed);
         let ranges: Vec<AxisRange> = axes.iter().map(|&n| any_range(&mut numbers, n)).collect();
         let margins: Vec<Margin> = match padded {
             true => axes.iter().map(|_| Margin { before: numbers.below(3), after: numbers.below(3) })
@@ -39,7 +39,7 @@ proptest! {
             .map(|(axis, range)| range.count + margin(axis).before + margin(axis).after).collect();
         prop_assert_eq!(part.axes(), &expected[..]);
         let (before, after) = (values(&image), values(&part));
-        for (pixel, found) in (0..).zip(&after) {
+        for (pixel, actual) in (0..).zip(&after) {
             let at = place(pixel, &expected);
             let source: Option<Vec<u64>> = at.iter().zip(&ranges).enumerate()
                 .map(|(axis, (&index, range))| {
@@ -49,8 +49,8 @@ proptest! {
                 })
                 .collect();
             let value = source.map_or(f64::NAN, |place| before[pixel_at(&place, &axes) as usize]);
-            prop_assert!(found.to_bits() == value.to_bits() || (found.is_nan() && value.is_nan()),
-                "pixel {}: {} for {}", pixel, found, value);
+            prop_assert!(actual.to_bits() == value.to_bits() || (actual.is_nan() && value.is_nan()),
+                "pixel {}: {} for {}", pixel, actual, value);
         }
         if margins.iter().all(|margin| *margin == Margin::default()) {
             prop_assert_eq!(image.layout().stored, part.layout().stored);
@@ -63,7 +63,7 @@ proptest! {
 
 #[test]
 fn reference_pixels_follow() {
-    let image = made(6, &[9, 5], 1);
+    let image = sample_image(6, &[9, 5], 1);
     let section = image
         .section(&[
             AxisRange { first: 3, count: 2, step: 1 },
@@ -81,7 +81,7 @@ fn reference_pixels_follow() {
 
 #[test]
 fn parts_without_a_pixel_are_refused() {
-    let image = made(0, &[3, 4], 1);
+    let image = sample_image(0, &[3, 4], 1);
     let nothing = AxisRange { first: 0, count: 0, step: 1 };
     let section = image.section(&[nothing, AxisRange { count: 4, ..nothing }]).unwrap();
     assert_eq!(image.cut(&section, &[]).unwrap_err().code(), Reason::Section.code());

@@ -1,4 +1,4 @@
-//! Images of any type and shape to be reshaped, and reading them whole.
+//! Images of any type and shape for reshaping, and functions that read them completely.
 
 use tachyfits::header::StoredType;
 use tachyfits::io::Buffering;
@@ -6,7 +6,7 @@ use tachyfits::{FitsFile, Image, OutputPixels, ReadAs, RunOptions};
 
 use crate::common::{Numbers, fits, image};
 
-/// The ways in which pixels are stored: BITPIX and cards.
+/// Types of stored pixels: BITPIX and cards.
 pub const STORED: [(i64, &[&str]); 9] = [
     (8, &[]),
     (16, &["BLANK   =                    3"]),
@@ -26,8 +26,8 @@ pub const STORED: [(i64, &[&str]); 9] = [
     (-32, &["BSCALE  =                  2.0", "BZERO   =                  1.0"]),
 ];
 
-/// An image with these axes: small numbers, some of them undefined.
-pub fn made(stored: usize, axes: &[u64], seed: u64) -> Image {
+/// Returns an image with these axes: small numbers, some of them undefined.
+pub fn sample_image(stored: usize, axes: &[u64], seed: u64) -> Image {
     let (bitpix, cards) = STORED[stored];
     let mut numbers = Numbers(seed);
     let mut data = Vec::new();
@@ -52,12 +52,12 @@ pub fn made(stored: usize, axes: &[u64], seed: u64) -> Image {
     image(fits(bitpix, axes, &cards, &data))
 }
 
-/// The image of a file that is computed.
+/// Returns the image of a computed file.
 pub fn first(file: &FitsFile) -> Image {
     file.image(0).unwrap()
 }
 
-/// The stored pixels, each as its bytes in the machine's order.
+/// Returns the stored pixels as bytes in native order.
 pub fn raw(image: &Image) -> Vec<u8> {
     let pixels = image.whole().pixels() as usize;
     let read = |out| image.read(&image.whole(), ReadAs::Raw, out, &options(2)).unwrap();
@@ -80,7 +80,7 @@ pub fn raw(image: &Image) -> Vec<u8> {
     }
 }
 
-/// The physical values of every pixel.
+/// Returns the physical values of every pixel.
 pub fn values(image: &Image) -> Vec<f64> {
     let mut values = vec![0.0; image.whole().pixels() as usize];
     let out = OutputPixels::Float64(&mut values);
@@ -92,17 +92,17 @@ pub fn options(threads: usize) -> RunOptions<'static> {
     RunOptions::default().threads(threads).buffering(Buffering::Auto)
 }
 
-/// The place of a pixel along each axis.
+/// Returns the index of a pixel along each axis.
 pub fn place(mut pixel: u64, axes: &[u64]) -> Vec<u64> {
-    let one = |&length: &u64| {
+    let axis_index = |&length: &u64| {
         let index = pixel % length;
         pixel /= length;
         index
     };
-    axes.iter().map(one).collect()
+    axes.iter().map(axis_index).collect()
 }
 
-/// The number of the pixel at a place.
+/// Returns the number of the pixel with these indices.
 pub fn pixel_at(place: &[u64], axes: &[u64]) -> u64 {
     place.iter().zip(axes).rev().fold(0, |pixel, (&index, &length)| pixel * length + index)
 }

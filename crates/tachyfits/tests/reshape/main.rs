@@ -1,4 +1,4 @@
-//! Images in another shape against their slow twins: axes reordered, pixels binned, cuts along a path.
+//! Compares reshaped images with slow twins: permuted axes, binned pixels and cuts along a path.
 
 #[path = "../common/mod.rs"]
 mod common;

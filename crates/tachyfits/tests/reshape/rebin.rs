@@ -1,11 +1,11 @@
-//! Blocks of pixels made one each.
+//! Blocks of pixels combined into one pixel each.
 
 use proptest::prelude::*;
 use tachyfits::header::StoredType;
 use tachyfits::rebin::{BlockStatistic, Rebinning};
 use tachyfits::{Image, Reason};
 
-use crate::made::{STORED, first, made, pixel_at, place, values};
+use crate::made::{STORED, first, pixel_at, place, sample_image, values};
 
 const STATISTICS: [BlockStatistic; 5] = [
     BlockStatistic::Mean,
@@ -15,7 +15,7 @@ const STATISTICS: [BlockStatistic; 5] = [
     BlockStatistic::Max,
 ];
 
-/// The statistic of a block of pixels in order.
+/// Returns the statistic of a block of pixels in order.
 fn naive(statistic: BlockStatistic, pixels: &[f64]) -> f64 {
     let mut good: Vec<f64> = pixels.iter().copied().filter(|value| !value.is_nan()).collect();
     if good.is_empty() {
@@ -39,7 +39,7 @@ fn naive(statistic: BlockStatistic, pixels: &[f64]) -> f64 {
     }
 }
 
-/// The twin: every block gathered pixel by pixel.
+/// The twin: gathers every block pixel by pixel.
 fn expected(image: &Image, rebinning: &Rebinning, axes: &[u64]) -> Vec<f64> {
     let (old, pixels) = (image.axes(), values(image));
     let block = |result: u64| {
@@ -64,8 +64,7 @@ fn check(image: &Image, rebinning: &Rebinning) -> Result<(), TestCaseError> {
     let rebinned = first(&image.rebin(rebinning).unwrap());
     let layout = image.layout();
     let is_float = matches!(layout.stored, StoredType::F32 | StoredType::F64);
-    // Sums of unscaled integers, and extremes of those of 64 bits, are integers; these are small
-    // enough for f64.
+    // Sums of unscaled integers and extremes of 64-bit integers are integers, here small enough for f64.
     let exact = !is_float
         && !layout.scaled
         && match rebinning.statistic {
@@ -82,10 +81,10 @@ fn check(image: &Image, rebinning: &Rebinning) -> Result<(), TestCaseError> {
     };
     prop_assert_eq!(rebinned.layout().stored, stored);
     let twin = expected(image, rebinning, rebinned.axes());
-    for (number, (found, expected)) in values(&rebinned).iter().zip(twin).enumerate() {
+    for (number, (actual, expected)) in values(&rebinned).iter().zip(twin).enumerate() {
         let expected = if short { f64::from(expected as f32) } else { expected };
-        let same = found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan());
-        prop_assert!(same, "block {}: {} instead of {}", number, found, expected);
+        let same = actual.to_bits() == expected.to_bits() || (actual.is_nan() && expected.is_nan());
+        prop_assert!(same, "block {}: {} instead of {}", number, actual, expected);
     }
     Ok(())
 }
@@ -102,7 +101,7 @@ proptest! {
         keep_partial in any::<bool>(),
         seed in any::<u64>(),
     ) {
-        let image = made(stored, &axes, seed);
+        let image = sample_image(stored, &axes, seed);
         let rebinning = Rebinning::new(block.clone()).statistic(statistic).keep_partial(keep_partial);
         let fits = axes.iter().zip(&block).all(|(length, pixels)| length >= pixels);
         if !fits && !keep_partial {
@@ -110,14 +109,14 @@ proptest! {
             prop_assert_eq!(error.code(), Reason::Rebinning.code());
             return Ok(());
         }
-        // Blocks longer than an axis are as long as it, which changes no value.
+        // Blocks longer than an axis are truncated to it, which changes no value.
         check(&image, &rebinning)?;
     }
 }
 
 #[test]
 fn boxes_and_their_edges_fit_together() {
-    let image = made(6, &[331, 57, 43], 5);
+    let image = sample_image(6, &[331, 57, 43], 5);
     for block in [vec![2, 2, 1], vec![1, 1, 5], vec![40, 50, 43], vec![331, 1, 1]] {
         for statistic in STATISTICS {
             check(&image, &Rebinning::new(block.clone()).statistic(statistic).keep_partial(true))
@@ -128,7 +127,7 @@ fn boxes_and_their_edges_fit_together() {
 
 #[test]
 fn an_invalid_block_is_refused() {
-    let image = made(0, &[3, 4], 1);
+    let image = sample_image(0, &[3, 4], 1);
     let rebinning = |block: &[u64], keep_partial| {
         Rebinning::new(block.to_vec()).statistic(BlockStatistic::Mean).keep_partial(keep_partial)
     };
@@ -141,7 +140,7 @@ fn an_invalid_block_is_refused() {
         Reason::Rebinning.code()
     );
     assert_eq!(first(&image.rebin(&rebinning(&[u64::MAX, 4], true)).unwrap()).axes(), [1, 1]);
-    let large = made(0, &[2100, 2100], 1);
+    let large = sample_image(0, &[2100, 2100], 1);
     assert_eq!(
         large.rebin(&rebinning(&[2100, 2100], true)).unwrap_err().code(),
         Reason::Rebinning.code()
@@ -150,8 +149,8 @@ fn an_invalid_block_is_refused() {
 
 #[test]
 fn the_edge_of_the_first_pixel_stays_where_it_was() {
-    // CRPIX1 is 1.5 in the images made here.
-    let image = made(6, &[9, 4], 1);
+    // CRPIX1 is 1.5 in these images.
+    let image = sample_image(6, &[9, 4], 1);
     let rebinning = Rebinning::new(vec![4, 1]).statistic(BlockStatistic::Sum);
     let axis = first(&image.rebin(&rebinning).unwrap()).linear_axis(0).unwrap();
     assert_eq!((axis.crpix, axis.cdelt), ((1.5 - 0.5) / 4.0 + 0.5, 4.0));

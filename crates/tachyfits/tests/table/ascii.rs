@@ -1,4 +1,4 @@
-//! ASCII tables beside the twin: numbers formatted and parsed by the standard library.
+//! ASCII tables, compared with a twin: the standard library formats and parses the numbers.
 
 use proptest::prelude::*;
 use tachyfits::Rows;
@@ -7,14 +7,14 @@ use tachyfits::table::TextAs;
 use crate::common::{Numbers, table, table_file};
 use crate::read::{Ask, ONE, read};
 
-/// The value of a field, by the rules one after another (Standard 4.0, sections 7.2.1 and 7.2.5).
+/// Returns the value of a field, applying the rules one by one (Standard 4.0, sections 7.2.1 and 7.2.5).
 fn float(field: &str, decimals: usize) -> f64 {
     let text = field.trim();
     if text.is_empty() {
         return 0.0;
     }
     let text = text.replace(['D', 'd', 'e'], "E");
-    // An exponent may have lost its letter.
+    // The letter of an exponent is optional.
     let sign = text[1..].find(['+', '-']).map(|at| at + 1);
     let text = match sign {
         Some(at) if !text.contains('E') => format!("{}E{}", &text[..at], &text[at..]),
@@ -39,7 +39,8 @@ fn field(kind: u64, width: usize, numbers: &mut Numbers) -> String {
         6 => format!("{:.3}+{}", decimal % 100.0, numbers.below(20)),
         _ => "-0.0".to_owned(),
     };
-    // On either side, but what may stand for null, whose place counts; what is too wide is left out.
+    // Justified on either side, except for the text of null, whose position counts; text that is too wide is
+    // replaced.
     match (text.len() > width, kind != 1 && numbers.one_in(2)) {
         (true, _) => format!("{:width$}", 7),
         (_, true) => format!("{text:>width$}"),
@@ -47,7 +48,7 @@ fn field(kind: u64, width: usize, numbers: &mut Numbers) -> String {
     }
 }
 
-/// The columns of the twin's table: an integer, a word, a real number.
+/// Returns the columns of the twin's table: an integer, a word, a real number.
 fn cards(decimals: usize, has_null: bool, scaled: bool) -> Vec<String> {
     let mut cards = ["TFORM1  = 'I20'", "TBCOL1  = 1", "TFORM2  = 'A4'", "TBCOL2  = 22"]
         .map(str::to_owned)
@@ -105,20 +106,20 @@ proptest! {
             };
             let nulls = [0, 1, 2].map(|column| answers[column].1.as_ref().unwrap()[row]);
             let (real, integer) = (&reals[row], &integers[row]);
-            // Only what begins with the text of TNULL is null: leading blanks count.
+            // Only a field that begins with the text of TNULL is null: leading blanks count.
             prop_assert_eq!(nulls, [u8::from(is_null(integer)), 0, 0]);
             if nulls[0] == 0 && !integer.contains('*') {
                 let text = integer.trim();
                 let expected = if text.is_empty() { 0 } else { text.parse::<i64>().unwrap() };
                 prop_assert_eq!(i64::from_ne_bytes(number(0)), expected);
             }
-            let found = f64::from_ne_bytes(number(2));
+            let actual = f64::from_ne_bytes(number(2));
             if is_null(real) {
-                prop_assert!(found.is_nan());
+                prop_assert!(actual.is_nan());
             } else {
                 let value = float(real, decimals);
                 let expected = if scaled { 1.25 + 0.5 * value } else { value };
-                prop_assert_eq!(found.to_bits(), expected.to_bits(), "{:?}", real);
+                prop_assert_eq!(actual.to_bits(), expected.to_bits(), "{:?}", real);
             }
             let word = &answers[1].0[4 * row..][..4];
             prop_assert_eq!(std::str::from_utf8(word).unwrap().trim_end_matches('\0'), &words[row]);

@@ -1,17 +1,17 @@
-//! Damaged and hostile tables: each gives values, warnings or one clear error; never a panic, a hang, or more memory than
-//! the file deserves: this program has a limit.
+//! Damaged and hostile tables: each gives values, warnings or one clear error; never a panic, a hang, or an
+//! excessive use of memory: this program has a limit.
 
 use tachyfits::table::{CellKind, TextAs};
 use tachyfits::{Error, ErrorKind, FitsFile, OpenOptions, Rows, Table};
 
 use crate::common::{BLOCK, Numbers, table_file};
-use crate::made::Made;
+use crate::made::TableFixture;
 use crate::model::{Scaling, Spec};
 use crate::read::{Ask, ONE, read};
 
 const NAME: &str = "made.fits";
 
-/// The most bytes that a test allocates an array of.
+/// Maximum number of bytes that a test allocates.
 const READABLE: u128 = 1 << 20;
 
 fn files() -> Vec<Vec<u8>> {
@@ -45,10 +45,10 @@ fn files() -> Vec<Vec<u8>> {
     ];
     let text = b"   12  1.50E+02*      -1.5+3   ".repeat(9);
     let text = table_file("TABLE", [15, 18], 0, &cards.map(str::to_owned), &text[..270]);
-    vec![Made::new(columns, 20, 5).bytes(), text]
+    vec![TableFixture::new(columns, 20, 5).bytes(), text]
 }
 
-/// Reads whatever can be read of a file; returns how many results and errors there were.
+/// Reads everything that can be read from a file; returns the numbers of results and errors.
 fn exercise(bytes: Vec<u8>) -> (usize, usize) {
     let (mut results, mut errors) = (0, 0);
     let mut take = |result: Result<(), Error>| match result {
@@ -117,10 +117,10 @@ fn tables_cut_anywhere() {
 fn bytes_of_tables_changed_one_by_one() {
     let mut numbers = Numbers(6);
     for file in files() {
-        // Bytes of every card, and of the rows, whose descriptors and texts are then any.
+        // Bytes of every card, and of the rows, which makes descriptors and texts arbitrary.
         let is_blank = |at: usize| file[at / 80 * 80..][..80].iter().all(|&byte| byte == b' ');
         let bytes = (BLOCK..file.len()).filter(|&at| at % 97 == 0 || !is_blank(at));
-        // One in three: each card occurs many times.
+        // One byte in three: each card occurs many times.
         for at in bytes.step_by(3) {
             let mut changed = file.clone();
             changed[at] ^= if numbers.one_in(2) { 0xff } else { 1 << numbers.below(8) };
@@ -155,15 +155,15 @@ fn the_whole_rows_of_a_truncated_table_can_be_read() {
                     assert_eq!((error.code(), error.kind()), ("data-missing", ErrorKind::Format));
                     let text = error.to_string();
                     let expected = format!("expected {} rows", row + 1);
-                    let found = format!("found {present} whole rows ({cut} bytes of data)");
-                    assert!(text.contains(&expected) && text.contains(&found), "{text}");
+                    let actual = format!("found {present} whole rows ({cut} bytes of data)");
+                    assert!(text.contains(&expected) && text.contains(&actual), "{text}");
                 }
             }
         }
     }
 }
 
-/// Headers that promise more than there can be.
+/// Headers that declare more data than possible.
 #[test]
 fn hostile_sizes_are_refused_at_once() {
     let huge = 1u64 << 40;
@@ -180,7 +180,7 @@ fn hostile_sizes_are_refused_at_once() {
             exercise(table_file("BINTABLE", [row_bytes, rows], 0, &cards, &[0; 100]));
         assert!(results + errors > 0, "{form}");
     }
-    // Heaps that the header claims and the file lacks.
+    // Heaps that are declared but missing.
     for heap in [100, huge] {
         let cards = ["TFORM1  = '1QD(9)'".to_owned()];
         let data = [1i64 << 37, 0].map(i64::to_be_bytes).concat();

@@ -1,23 +1,23 @@
-//! Tables that are made: columns of every type, rows of any bytes that have a meaning, arrays in a heap.
+//! Generated tables: columns of every type, rows of valid bytes, and arrays in a heap.
 
 use proptest::prelude::*;
 
 use crate::common::{Numbers, table_file};
 use crate::model::{Scaling, Spec};
 
-/// A table and what is known of it.
+/// A generated table and its contents.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct TableFixture {
     pub columns: Vec<Spec>,
     pub rows: usize,
     pub row_bytes: usize,
-    /// All rows.
+    /// Bytes of all rows.
     pub data: Vec<u8>,
     pub heap: Vec<u8>,
 }
 
-impl Made {
-    /// The file.
+impl TableFixture {
+    /// Returns the file.
     pub fn bytes(&self) -> Vec<u8> {
         let cards: Vec<String> =
             (1..).zip(&self.columns).flat_map(|(number, column)| column.cards(number)).collect();
@@ -26,13 +26,13 @@ impl Made {
         table_file("BINTABLE", axes, self.heap.len() as u64, &cards, &data)
     }
 
-    /// The bytes of a field.
+    /// Returns the bytes of a field.
     pub fn field(&self, column: usize, row: usize) -> &[u8] {
         let before: usize = self.columns[..column].iter().map(Spec::field_bytes).sum();
         &self.data[row * self.row_bytes + before..][..self.columns[column].field_bytes()]
     }
 
-    /// The bytes of an array in the heap, and its elements.
+    /// Returns the bytes of an array in the heap, and the number of its elements.
     pub fn array(&self, column: usize, row: usize) -> (&[u8], usize) {
         let field = self.field(column, row);
         if field.is_empty() {
@@ -47,30 +47,31 @@ impl Made {
         }
     }
 
-    /// Rows of these columns, from a seed.
-    pub fn new(columns: Vec<Spec>, rows: usize, seed: u64) -> Made {
+    /// Generates rows of these columns from a seed.
+    pub fn new(columns: Vec<Spec>, rows: usize, seed: u64) -> TableFixture {
         let row_bytes = columns.iter().map(Spec::field_bytes).sum();
-        let mut made = Made { columns, rows, row_bytes, data: Vec::new(), heap: Vec::new() };
+        let mut fixture =
+            TableFixture { columns, rows, row_bytes, data: Vec::new(), heap: Vec::new() };
         let mut numbers = Numbers(seed);
         for _ in 0..rows {
-            for column in &made.columns {
+            for column in &fixture.columns {
                 if column.pointer.is_some() {
-                    let descriptor = descriptor(column, &mut made.heap, &mut numbers);
-                    made.data.extend(descriptor);
+                    let descriptor = descriptor(column, &mut fixture.heap, &mut numbers);
+                    fixture.data.extend(descriptor);
                 } else {
-                    made.data.extend(content(column, column.repeat, &mut numbers));
+                    fixture.data.extend(content(column, column.repeat, &mut numbers));
                 }
             }
         }
-        made
+        fixture
     }
 }
 
-/// Bytes of `count` elements.
+/// Returns the bytes of `count` elements.
 fn content(column: &Spec, count: usize, numbers: &mut Numbers) -> Vec<u8> {
     const TEXT: &[u8] = b"ab c TF   \0";
     let bytes = column.bytes_of(count);
-    // Nulls, and small numbers that are beside them, are frequent.
+    // Nulls and similar small numbers are frequent.
     let small = column.is_integer() && numbers.one_in(2);
     let size = if small { column.element_bytes() } else { 1 };
     let mut out: Vec<u8> = (0..bytes)
@@ -82,14 +83,14 @@ fn content(column: &Spec, count: usize, numbers: &mut Numbers) -> Vec<u8> {
             _ => numbers.next() as u8,
         })
         .collect();
-    // Bits of NaN are kept, but a machine may quiet one that is computed with.
+    // Bits of NaN are preserved, but arithmetic may quieten a NaN.
     if column.letter == 'A' && numbers.one_in(9) && !out.is_empty() {
         out[0] = 0xe9;
     }
     out
 }
 
-/// Appends an array to the heap, or points to some of what is there, and gives the descriptor.
+/// Appends an array to the heap, or references existing bytes, and returns the descriptor.
 fn descriptor(column: &Spec, heap: &mut Vec<u8>, numbers: &mut Numbers) -> Vec<u8> {
     if column.repeat == 0 {
         return Vec::new();
@@ -98,7 +99,7 @@ fn descriptor(column: &Spec, heap: &mut Vec<u8>, numbers: &mut Numbers) -> Vec<u
     let count = numbers.below(most) as usize;
     let bytes = column.bytes_of(count);
     let offset = match numbers.below(4) {
-        // Shared with others, at any byte.
+        // Shares bytes with other arrays, at any offset.
         0 if heap.len() >= bytes => numbers.below((heap.len() - bytes) as u64 + 1) as usize,
         1 => {
             let gap = numbers.below(5) as usize;
@@ -110,7 +111,7 @@ fn descriptor(column: &Spec, heap: &mut Vec<u8>, numbers: &mut Numbers) -> Vec<u
     if offset == heap.len() {
         heap.extend(content(column, count, numbers));
     }
-    // Where there are no elements, what the offset is does not matter.
+    // The offset of an empty array does not matter.
     let offset = if count == 0 { 0x7fff_ff00 } else { offset };
     match column.pointer {
         Some('P') => [count as u32, offset as u32].map(u32::to_be_bytes).concat(),
@@ -130,7 +131,8 @@ fn scaling(letter: char) -> BoxedStrategy<Scaling> {
     }
 }
 
-/// Sizes whose product is at most the repeat, or none; of characters the repeat, since others give a warning.
+/// Returns sizes whose product is at most the repeat, or none; for characters exactly the repeat, since
+/// others cause a warning.
 fn dimensions(letter: char, repeat: usize) -> BoxedStrategy<Vec<usize>> {
     if repeat < 2 {
         return Just(Vec::new()).boxed();
@@ -147,7 +149,7 @@ fn dimensions(letter: char, repeat: usize) -> BoxedStrategy<Vec<usize>> {
     prop_oneof![3 => Just(Vec::new()), 1 => some].boxed()
 }
 
-/// A column of any type whose cells have one size.
+/// Returns a column of any type with cells of fixed size.
 pub fn column() -> impl Strategy<Value = Spec> {
     let letter = prop::sample::select("LXABIJKEDCM".chars().collect::<Vec<_>>());
     let repeat = prop_oneof![3 => Just(1usize), 1 => 0..6usize, 1 => 6..70usize];
@@ -162,7 +164,7 @@ pub fn column() -> impl Strategy<Value = Spec> {
     })
 }
 
-/// A column of arrays in the heap.
+/// Returns a column of arrays in the heap.
 pub fn variable_column() -> impl Strategy<Value = Spec> {
     let pointer = prop::sample::select(vec!['P', 'Q']);
     let repeat = prop_oneof![9 => Just(1usize), 1 => Just(0)];
@@ -174,10 +176,10 @@ pub fn variable_column() -> impl Strategy<Value = Spec> {
     })
 }
 
-/// A table of any columns, some of them with arrays in the heap.
-pub fn tables() -> impl Strategy<Value = Made> {
+/// Returns a table of random columns, some of them with arrays in the heap.
+pub fn tables() -> impl Strategy<Value = TableFixture> {
     let kinds = prop_oneof![5 => column().boxed(), 1 => variable_column().boxed()];
     let rows = prop_oneof![0..4usize, 60..70usize, 0..700usize];
     (prop::collection::vec(kinds, 1..8), rows, any::<u64>())
-        .prop_map(|(columns, rows, seed)| Made::new(columns, rows, seed))
+        .prop_map(|(columns, rows, seed)| TableFixture::new(columns, rows, seed))
 }

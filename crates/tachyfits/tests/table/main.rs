@@ -1,5 +1,5 @@
-//! Tables: read beside a slow twin that decodes one element after another, on generated tables of every type; real tables;
-//! files that are traps; damaged ones.
+//! Tables: generated tables of every type, compared with a slow twin that decodes one element after another;
+//! real tables; files with pitfalls; damaged files.
 
 mod arrays;
 mod ascii;
@@ -17,10 +17,9 @@ use std::alloc::System;
 
 use cap::Cap;
 
-/// Memory limit of this program: the largest table has some ten megabytes, and tests run in
-/// parallel.
+/// Memory limit of this program: the largest table has some ten megabytes, and tests run in parallel.
 const MEMORY: usize = 512 << 20;
 
-/// Asking for more ends the program: a file that makes the engine do so is a failure that cannot be overlooked.
+/// Exceeding the limit ends the program, so that such a failure cannot be overlooked.
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, MEMORY);

@@ -1,4 +1,5 @@
-//! The twin: a column described by what its cards say, its cells decoded one element after another by plain code.
+//! The twin: a column with the contents of its cards, whose cells are decoded one element after another by
+//! plain code.
 
 use tachyfits::table::TextAs;
 
@@ -18,13 +19,13 @@ pub struct Spec {
     pub repeat: usize,
     pub scaling: Scaling,
     pub null: Option<i64>,
-    /// TDIMn, where there is one: its product is at most the repeat.
+    /// TDIMn, or empty: its product is at most the repeat.
     pub dimensions: Vec<usize>,
-    /// P or Q: the elements are in the heap.
+    /// P or Q if the elements are in the heap.
     pub pointer: Option<char>,
 }
 
-/// Cells as they are to be found: the values, and a byte for each element.
+/// Expected cells: the values, and a null flag for each element.
 pub type Cells = (Vec<u8>, Vec<u8>);
 
 impl Spec {
@@ -39,12 +40,12 @@ impl Spec {
         }
     }
 
-    /// Bytes of `elements` elements in the file.
+    /// Returns the bytes of `elements` elements in the file.
     pub fn bytes_of(&self, elements: usize) -> usize {
         if self.letter == 'X' { elements.div_ceil(8) } else { elements * self.element_bytes() }
     }
 
-    /// Bytes of the field in a row.
+    /// Returns the bytes of the field in a row.
     pub fn field_bytes(&self) -> usize {
         match self.pointer {
             Some('P') => 8 * self.repeat,
@@ -57,7 +58,7 @@ impl Spec {
         "BIJK".contains(self.letter)
     }
 
-    /// The zero of the convention.
+    /// Returns TZERO of the convention.
     fn flipped_zero(&self) -> i128 {
         match self.letter {
             'B' => -128,
@@ -68,7 +69,7 @@ impl Spec {
         }
     }
 
-    /// The cards of the column of this number.
+    /// Returns the cards of the column with this number.
     pub fn cards(&self, number: usize) -> Vec<String> {
         let Spec { letter, repeat, .. } = self;
         let form = match self.pointer {
@@ -97,7 +98,7 @@ impl Spec {
         cards
     }
 
-    /// The cell of a field.
+    /// Decodes the cell of a field.
     pub fn cell(&self, field: &[u8], raw: bool, text: TextAs) -> Cells {
         let dimensions = self.dimensions_read(raw);
         let elements = match dimensions.is_empty() {
@@ -118,14 +119,15 @@ impl Spec {
         }
     }
 
-    /// The dimensions of a cell: those that leave elements over are not of stored values, nor of one string.
+    /// Returns the dimensions of a cell. Dimensions with fewer elements than the repeat do not apply to
+    /// stored values or a single string.
     fn dimensions_read(&self, raw: bool) -> &[usize] {
         let leaves_over = self.dimensions.iter().product::<usize>() < self.repeat;
         let is_string = self.letter == 'A' && self.dimensions.len() == 1;
         if leaves_over && (raw || is_string) { &[] } else { &self.dimensions }
     }
 
-    /// The strings of a field of characters.
+    /// Returns the strings of a field of characters.
     fn strings<'a>(&self, field: &'a [u8], raw: bool) -> impl Iterator<Item = &'a [u8]> {
         let dimensions = self.dimensions_read(raw);
         let width = dimensions.first().copied().unwrap_or(self.repeat);
@@ -136,13 +138,13 @@ impl Spec {
         field[..elements].chunks(width.max(1))
     }
 
-    /// How many strings of a field have bytes outside ASCII.
+    /// Returns the number of strings of a field with bytes outside ASCII.
     pub fn odd_strings(&self, field: &[u8]) -> u64 {
         let strings = self.strings(field, false);
         strings.filter(|string| !string_as(string, false, TextAs::Bytes).is_ascii()).count() as u64
     }
 
-    /// Contiguous elements.
+    /// Decodes contiguous elements.
     pub fn elements(&self, bytes: &[u8], count: usize, raw: bool) -> Cells {
         let (mut values, mut nulls) = (Vec::new(), Vec::new());
         for index in 0..count {
@@ -187,7 +189,7 @@ impl Spec {
                     } else {
                         f64::from_be_bytes(bytes.try_into().unwrap())
                     };
-                    // TZERO belongs to the real part alone.
+                    // TZERO applies only to the real part.
                     let scaled = if part == 0 { zero + scale * value } else { scale * value };
                     out.extend(scaled.to_ne_bytes());
                 }
@@ -198,11 +200,11 @@ impl Spec {
     }
 
     fn integer(&self, bytes: &[u8], raw: bool) -> (Vec<u8>, bool) {
-        let mut stored = bytes.iter().fold(0i128, |value, &byte| value << 8 | i128::from(byte));
+        let mut integer = bytes.iter().fold(0i128, |value, &byte| value << 8 | i128::from(byte));
         if self.letter != 'B' && bytes[0] >= 0x80 {
-            stored -= 1 << (8 * bytes.len());
+            integer -= 1 << (8 * bytes.len());
         }
-        let is_null = self.null.is_some_and(|null| i128::from(null) == stored);
+        let is_null = self.null.is_some_and(|null| i128::from(null) == integer);
         let native = |value: i128| {
             let mut native = value.to_le_bytes()[..bytes.len()].to_vec();
             if cfg!(target_endian = "big") {
@@ -211,26 +213,26 @@ impl Spec {
             native
         };
         match self.scaling {
-            _ if raw => (native(stored), false),
-            Scaling::None => (native(stored), is_null),
-            Scaling::Flipped => (native(stored + self.flipped_zero()), is_null),
+            _ if raw => (native(integer), false),
+            Scaling::None => (native(integer), is_null),
+            Scaling::Flipped => (native(integer + self.flipped_zero()), is_null),
             Scaling::By(scale, zero) => {
-                let value = if is_null { f64::NAN } else { zero + scale * stored as f64 };
+                let value = if is_null { f64::NAN } else { zero + scale * integer as f64 };
                 (value.to_ne_bytes().to_vec(), false)
             }
         }
     }
 }
 
-/// One string, as long as its field.
+/// Returns one string, padded to the length of its field.
 fn string_as(stored: &[u8], raw: bool, text: TextAs) -> Vec<u8> {
     let mut string = stored.to_vec();
     if !raw {
         let end = string.iter().position(|&byte| byte == 0).unwrap_or(string.len());
-        let kept = String::from_utf8_lossy(&string[..end]).trim_end_matches(' ').len();
-        // A byte beyond ASCII would be three in a String.
-        let kept = if string.is_ascii() { kept } else { trimmed(&string[..end]) };
-        string[kept..].fill(0);
+        let length = String::from_utf8_lossy(&string[..end]).trim_end_matches(' ').len();
+        // `from_utf8_lossy` replaces a byte beyond ASCII by three bytes.
+        let length = if string.is_ascii() { length } else { trimmed(&string[..end]) };
+        string[length..].fill(0);
     }
     match text {
         TextAs::Bytes => string,
@@ -243,17 +245,17 @@ fn trimmed(string: &[u8]) -> usize {
     string.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1)
 }
 
-/// Cells are the same: NaN that were computed have no certain bits.
-pub fn same_values(spec: &Spec, found: &[u8], expected: &[u8]) -> bool {
+/// Whether cells are equal; the bits of a computed NaN are arbitrary.
+pub fn same_values(spec: &Spec, actual: &[u8], expected: &[u8]) -> bool {
     let computed = matches!(spec.scaling, Scaling::By(..));
     let same = |(a, b): (&[u8], &[u8])| {
         let value = |bytes: &[u8]| f64::from_ne_bytes(bytes.try_into().unwrap());
         a == b || (value(a).is_nan() && value(b).is_nan())
     };
     match computed {
-        true if found.len().is_multiple_of(8) => {
-            found.len() == expected.len() && found.chunks(8).zip(expected.chunks(8)).all(same)
+        true if actual.len().is_multiple_of(8) => {
+            actual.len() == expected.len() && actual.chunks(8).zip(expected.chunks(8)).all(same)
         }
-        _ => found == expected,
+        _ => actual == expected,
     }
 }

@@ -1,4 +1,4 @@
-//! Columns beside the twin: any columns together, any rows, any threads.
+//! Columns compared with the twin: any combination of columns, any rows, any number of threads.
 
 use proptest::prelude::*;
 use tachyfits::io::Buffering;
@@ -6,7 +6,7 @@ use tachyfits::table::{ColumnOutput, TextAs};
 use tachyfits::{Error, Rows, RunOptions, Table};
 
 use crate::common::table;
-use crate::made::{Made, tables};
+use crate::made::{TableFixture, tables};
 use crate::model::{Spec, same_values};
 
 pub const ONE: RunOptions<'static> = RunOptions::new().threads(1).buffering(Buffering::Single);
@@ -20,10 +20,10 @@ pub struct Ask {
     pub nulls: bool,
 }
 
-/// Values and nulls of each requested column, and the number of odd elements.
+/// Values and nulls of each requested column, and the number of invalid elements.
 pub type Answers = Vec<(Vec<u8>, Option<Vec<u8>>, u64)>;
 
-/// Reads columns into arrays of the right size, filled with other bytes before.
+/// Reads columns into arrays of the right size, which are first filled with other bytes.
 pub fn read(
     table: &Table,
     asks: &[Ask],
@@ -53,15 +53,15 @@ pub fn read(
     Ok(answers)
 }
 
-/// Result of the twin for some rows of a column.
-fn expected(made: &Made, ask: Ask, rows: &[u64]) -> (Vec<u8>, Vec<u8>, u64) {
-    let column = &made.columns[ask.column];
+/// Returns the result of the twin for some rows of a column.
+fn expected(fixture: &TableFixture, ask: Ask, rows: &[u64]) -> (Vec<u8>, Vec<u8>, u64) {
+    let column = &fixture.columns[ask.column];
     let (mut values, mut nulls, mut odd) = (Vec::new(), Vec::new(), 0);
     for &row in rows {
-        let field = made.field(ask.column, row as usize);
+        let field = fixture.field(ask.column, row as usize);
         let cell = match column.pointer {
             None => column.cell(field, ask.raw, ask.text),
-            // The descriptor: two signed integers.
+            // The descriptor as two signed integers.
             Some(pointer) => {
                 let letter = if pointer == 'P' { 'J' } else { 'K' };
                 let repeat = 2 * column.repeat;
@@ -76,15 +76,15 @@ fn expected(made: &Made, ask: Ask, rows: &[u64]) -> (Vec<u8>, Vec<u8>, u64) {
         }
         if column.letter == 'L' && !ask.raw {
             // Elements beyond the dimensions are not read.
-            let read = column.dimensions.iter().product::<usize>();
-            let read = if column.dimensions.is_empty() { field.len() } else { read };
-            odd += field[..read].iter().filter(|byte| !b"TF\0".contains(byte)).count() as u64;
+            let length = column.dimensions.iter().product::<usize>();
+            let length = if column.dimensions.is_empty() { field.len() } else { length };
+            odd += field[..length].iter().filter(|byte| !b"TF\0".contains(byte)).count() as u64;
         }
     }
     (values, nulls, odd)
 }
 
-/// Which rows: a range, or a list in any order, given by numbers of any size.
+/// Selected rows: a range, or a list in any order, as numbers to scale.
 #[derive(Clone, Debug)]
 enum Choice {
     Range(u64, u64),
@@ -106,9 +106,9 @@ fn choices() -> impl Strategy<Value = Choice> {
 }
 
 impl Choice {
-    /// Numbers of rows of a table with `count` rows.
+    /// Returns the numbers of the selected rows of a table with `count` rows.
     fn rows(&self, count: u64) -> Vec<u64> {
-        // Scaling down keeps the order of numbers.
+        // Scaling keeps the order of numbers.
         let within = |x: u64| ((u128::from(x) * u128::from(count)) >> 64) as u64;
         match self {
             Choice::Range(first, last) => {
@@ -126,33 +126,33 @@ proptest! {
 
     #[test]
     fn columns_are_those_of_the_twin(
-        made in tables(),
+        fixture in tables(),
         picks in prop::collection::vec((any::<u64>(), 0..8u8), 1..6),
         choice in choices(),
         threads in 1..4usize,
     ) {
-        let table = table(made.bytes());
+        let table = table(fixture.bytes());
         let asks: Vec<Ask> = picks
             .iter()
             .map(|&(pick, flags)| {
-                let column = (pick % made.columns.len() as u64) as usize;
-                // Of arrays in the heap the descriptors.
-                let raw = flags & 1 != 0 || made.columns[column].pointer.is_some();
+                let column = (pick % fixture.columns.len() as u64) as usize;
+                // Arrays in the heap can only be read as descriptors.
+                let raw = flags & 1 != 0 || fixture.columns[column].pointer.is_some();
                 let text = if flags & 2 != 0 { TextAs::Ucs4 } else { TextAs::Bytes };
                 Ask { column, raw, text, nulls: flags & 4 != 0 }
             })
             .collect();
-        let rows = choice.rows(made.rows as u64);
-        let asked = match (&choice, rows.first()) {
+        let rows = choice.rows(fixture.rows as u64);
+        let selection = match (&choice, rows.first()) {
             (Choice::Range(..), None) => Rows::Range(0..0),
             (Choice::Range(..), Some(&first)) => Rows::Range(first..first + rows.len() as u64),
             (Choice::List(_), _) => Rows::List(&rows),
         };
         let options = ONE.threads(threads);
-        let answers = read(&table, &asks, &asked, &options).unwrap();
+        let answers = read(&table, &asks, &selection, &options).unwrap();
         for (ask, (values, nulls, odd)) in asks.iter().zip(answers) {
-            let (expected_values, expected_nulls, expected_odd) = expected(&made, *ask, &rows);
-            let spec = &made.columns[ask.column];
+            let (expected_values, expected_nulls, expected_odd) = expected(&fixture, *ask, &rows);
+            let spec = &fixture.columns[ask.column];
             let raw = Spec { scaling: crate::model::Scaling::None, ..spec.clone() };
             let as_read = if ask.raw { &raw } else { spec };
             prop_assert!(same_values(as_read, &values, &expected_values), "{:?} {:?}", ask, spec);
@@ -164,7 +164,7 @@ proptest! {
     }
 }
 
-/// Rows so long that columns are read apart, and lists that jump over most of the file.
+/// Rows so long that columns are read separately, and lists that skip most of the file.
 #[test]
 fn long_rows_and_scattered_rows() {
     let wide = |letter: char, repeat: usize| Spec {
@@ -183,12 +183,12 @@ fn long_rows_and_scattered_rows() {
             wide('D', filler / 8),
             wide('J', 1),
         ];
-        let made = Made::new(columns, 57, filler as u64);
-        let table = table(made.bytes());
+        let fixture = TableFixture::new(columns, 57, filler as u64);
+        let table = table(fixture.bytes());
         let all: Vec<u64> = (0..57).collect();
         let some = [0, 1, 2, 9, 9, 40, 56];
         let mixed = [56, 3, 3, 0, 41];
-        let asked = [
+        let selections = [
             (Rows::Range(0..57), &all[..]),
             (Rows::List(&some), &some[..]),
             (Rows::List(&mixed), &mixed[..]),
@@ -196,12 +196,12 @@ fn long_rows_and_scattered_rows() {
         for columns in [&[0][..], &[0, 4], &[4, 2], &[1, 3], &[0, 1, 2, 3, 4], &[1]] {
             let ask = |&column| Ask { column, raw: false, text: TextAs::Bytes, nulls: true };
             let asks: Vec<Ask> = columns.iter().map(ask).collect();
-            for (rows, numbers) in &asked {
+            for (rows, numbers) in &selections {
                 for threads in [1, 3] {
                     let options = ONE.threads(threads);
                     let answers = read(&table, &asks, rows, &options).unwrap();
                     for (ask, (values, nulls, _)) in asks.iter().zip(answers) {
-                        let (expected, no_nulls, _) = expected(&made, *ask, numbers);
+                        let (expected, no_nulls, _) = expected(&fixture, *ask, numbers);
                         assert!(values == expected, "{filler} {ask:?} {rows:?}");
                         assert_eq!(nulls.unwrap(), no_nulls);
                     }
@@ -213,7 +213,7 @@ fn long_rows_and_scattered_rows() {
 
 #[test]
 fn arrays_of_another_size_and_rows_that_are_not_there() {
-    let made = Made::new(
+    let fixture = TableFixture::new(
         vec![Spec {
             letter: 'J',
             repeat: 2,
@@ -225,7 +225,7 @@ fn arrays_of_another_size_and_rows_that_are_not_there() {
         5,
         1,
     );
-    let table = table(made.bytes());
+    let table = table(fixture.bytes());
     let code = |rows: Rows<'_>, values: usize, nulls: Option<usize>| {
         let (mut values, mut nulls) = (vec![0; values], nulls.map(|count| vec![0; count]));
         let column =
@@ -247,7 +247,7 @@ fn arrays_of_another_size_and_rows_that_are_not_there() {
     assert_eq!(table.cells(1, false).unwrap_err().code(), "column");
 }
 
-/// Columns that are read straight into their place: the whole row, and cells of megabytes.
+/// Columns that are read directly into the output: whole rows, and cells of megabytes.
 #[test]
 fn columns_swapped_in_place() {
     let plain = |letter: char, repeat: usize| Spec {
@@ -265,17 +265,17 @@ fn columns_swapped_in_place() {
         (vec![plain('C', 3)], 5_000),
         (vec![plain('I', 3), plain('D', 600_000), plain('B', 1)], 3),
     ] {
-        let asked = columns.len() / 2;
-        let made = Made::new(columns, rows, 17);
+        let wide_column = columns.len() / 2;
+        let fixture = TableFixture::new(columns, rows, 17);
         #[expect(clippy::disallowed_methods, reason = "the test makes a file of its own")]
-        std::fs::write(&path, made.bytes()).unwrap();
+        std::fs::write(&path, fixture.bytes()).unwrap();
         let file = tachyfits::FitsFile::open(&path, &tachyfits::OpenOptions::default()).unwrap();
         let table = file.table(1).unwrap();
         let last = rows as u64;
         for (first, last) in [(0, last), (1, last), (1, last - 1)] {
             let numbers: Vec<u64> = (first..last).collect();
-            let ask = Ask { column: asked, raw: false, text: TextAs::Bytes, nulls: true };
-            let (expected, no_nulls, _) = expected(&made, ask, &numbers);
+            let ask = Ask { column: wide_column, raw: false, text: TextAs::Bytes, nulls: true };
+            let (expected, no_nulls, _) = expected(&fixture, ask, &numbers);
             for threads in [1, 3] {
                 let options = ONE.threads(threads);
                 let answers = read(&table, &[ask], &Rows::Range(first..last), &options).unwrap();

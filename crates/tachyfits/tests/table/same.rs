@@ -1,4 +1,5 @@
-//! The same bits whatever the threads, the storage, the way of reading and the vector tier, on a table of many tasks.
+//! Results have the same bits for any number of threads, storage, buffering and vector tier, on a table of
+//! many tasks.
 //!
 //! The tier is read once per process, so this program restarts itself for the digests of each tier.
 
@@ -13,17 +14,18 @@ use tachyfits::table::{CellKind, Cells, TextAs};
 use tachyfits::{FitsFile, OpenOptions, PixelType, Rows, RunOptions, StorageKind, Table, Tier};
 
 use crate::common::Numbers;
-use crate::made::Made;
+use crate::made::TableFixture;
 use crate::model::{Scaling, Spec};
 use crate::read::{Ask, read};
 
-/// The variable by which this program tells itself that it is one of those started for a tier: the file to read.
+/// Environment variable of child processes started for a tier: the file to read.
 const CHILD: &str = "TACHYFITS_TEST_SAME_TABLE";
 
 const ROWS: usize = 20_000;
 
-/// Every type, plain, flipped and scaled, few elements and many, and arrays in the heap.
-fn made() -> Made {
+/// Returns a table of every type: plain, flipped and scaled columns, few and many elements, and arrays in the
+/// heap.
+fn fixture() -> TableFixture {
     let spec = |letter: char, repeat: usize, scaling: Scaling, pointer: Option<char>| Spec {
         letter,
         repeat,
@@ -49,10 +51,11 @@ fn made() -> Made {
     columns.push(spec('E', 1, Scaling::None, Some('P')));
     columns.push(spec('I', 1, Scaling::Flipped, Some('Q')));
     columns.push(spec('X', 1, Scaling::None, Some('P')));
-    Made::new(columns, ROWS, 11)
+    TableFixture::new(columns, ROWS, 11)
 }
 
-/// FNV-1a over bytes; NaN that were computed have one face, since their sign and payload say nothing.
+/// Returns the FNV-1a hash of bytes; computed NaN count as equal, because their sign and payload are
+/// arbitrary.
 fn digest(cells: &Cells, values: &[u8], nulls: &[u8]) -> u64 {
     let computed = matches!(cells.kind, CellKind::Number(PixelType::F64) | CellKind::Complex64);
     let hash = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
@@ -66,7 +69,7 @@ fn digest(cells: &Cells, values: &[u8], nulls: &[u8]) -> u64 {
     })
 }
 
-/// Every column of the table, for all rows and for some, each as a line.
+/// Returns one line for each column of the table, for all rows and for some.
 fn results(table: &Table, options: &RunOptions<'_>) -> String {
     let mut lines = String::new();
     let mut numbers = Numbers(8);
@@ -115,7 +118,7 @@ fn with_threads(threads: usize, buffering: Buffering) -> RunOptions<'static> {
     RunOptions::default().threads(threads).buffering(buffering)
 }
 
-/// Does nothing, unless this program was started for a tier: then it prints what it finds.
+/// Prints the results if this process was started for a tier; otherwise does nothing.
 #[test]
 fn results_for_the_tier_of_this_process() {
     let Some(path) = std::env::var_os(CHILD) else { return };
@@ -123,7 +126,7 @@ fn results_for_the_tier_of_this_process() {
     print!("BEGIN\n{}END\n", results(&table, &with_threads(2, Buffering::Single)));
 }
 
-/// Results of this program under a tier.
+/// Returns the results of this program with a tier.
 fn results_of_tier(path: &Path, tier: Tier) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "same::results_for_the_tier_of_this_process", "--nocapture"])
@@ -148,13 +151,13 @@ fn same(results: &str, expected: &str, what: &str) {
 fn bits_do_not_depend_on_how_they_were_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("table.fits");
-    std::fs::write(&path, made().bytes()).unwrap();
+    std::fs::write(&path, fixture().bytes()).unwrap();
     let table = open(&path, StorageKind::Positioned);
     let expected = results(&table, &with_threads(1, Buffering::Single));
     assert!(expected.lines().count() >= 150);
     for storage in [StorageKind::Positioned, StorageKind::Mapped, StorageKind::Memory] {
         let table = open(&path, storage);
-        // Bytes in memory are lent, not read, so the buffering does not matter there.
+        // Bytes in memory are lent instead of read, so buffering has no effect.
         let bufferings = match storage {
             StorageKind::Positioned => &[Buffering::Single, Buffering::Double][..],
             _ => &[Buffering::Auto],

@@ -1,4 +1,4 @@
-//! The trap files: what each must give, as text. They were written byte by byte, without a FITS library.
+//! Files with pitfalls: expected values as text. The files were written byte by byte, without a FITS library.
 
 use tachyfits::table::{CellKind, Cells, TextAs};
 use tachyfits::{Error, FitsFile, OpenOptions, PixelType, Rows, Table};
@@ -6,13 +6,13 @@ use tachyfits::{Error, FitsFile, OpenOptions, PixelType, Rows, Table};
 use crate::read::{Ask, ONE, read};
 use crate::shared::folder;
 
-/// The table of a trap file; `None` without the files.
+/// Opens the table of a file with pitfalls; `None` if the files are missing.
 fn trap(name: &str) -> Option<Result<Table, Error>> {
     let path = folder()?.join("traps").join(format!("{name}.fits"));
     Some(FitsFile::open(&path, &OpenOptions::default()).and_then(|file| file.table(1)))
 }
 
-/// The elements as text, null as `-`.
+/// Formats elements as text, null as `-`.
 fn shown(cells: &Cells, values: &[u8], nulls: Option<&[u8]>) -> String {
     let size = cells.kind.bytes() as usize;
     let elements: Vec<String> = values
@@ -51,7 +51,7 @@ fn one(kind: CellKind, bytes: &[u8]) -> String {
     }
 }
 
-/// All rows of a column as text.
+/// Returns all rows of a column as text.
 fn column(table: &Table, column: usize) -> Result<String, Error> {
     let rows = Rows::Range(0..table.layout().rows);
     let ask = Ask { column, raw: false, text: TextAs::Bytes, nulls: true };
@@ -60,7 +60,7 @@ fn column(table: &Table, column: usize) -> Result<String, Error> {
     Ok(shown(&cells, &answers[0].0, answers[0].1.as_deref()))
 }
 
-/// The arrays of a column as text, one row after another.
+/// Returns the arrays of a column as text, one row after another.
 fn arrays(table: &Table, column: usize) -> Result<String, Error> {
     let rows = Rows::Range(0..table.layout().rows);
     let (arrays, _) = table.read_arrays(column, false, &rows, &ONE)?;
@@ -72,7 +72,7 @@ fn arrays(table: &Table, column: usize) -> Result<String, Error> {
     Ok(arrays.offsets.windows(2).map(row).collect::<Vec<_>>().join("; "))
 }
 
-/// A file, the columns, their shapes in FITS order.
+/// A file, its columns, and their shapes in FITS order.
 type Expected = (&'static str, &'static [&'static str], &'static [&'static [u64]]);
 
 const COLUMNS: &[Expected] = &[
@@ -113,8 +113,8 @@ fn columns_of_the_trap_files() {
         let table = table.unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(table.layout().columns.len(), columns.len(), "{name}");
         for (index, (expected, shape)) in columns.iter().zip(*shapes).enumerate() {
-            let found = column(&table, index).unwrap_or_else(|error| panic!("{name}: {error}"));
-            assert_eq!(found, *expected, "{name}, column {index}");
+            let actual = column(&table, index).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(actual, *expected, "{name}, column {index}");
             assert_eq!(table.cells(index, false).unwrap().shape, *shape, "{name}");
         }
     }
@@ -130,8 +130,8 @@ fn arrays_of_the_trap_files() {
     ];
     for (name, expected) in expected {
         let Some(table) = trap(name) else { return };
-        let found = table.and_then(|table| arrays(&table, 0));
-        assert_eq!(found.unwrap_or_else(|error| panic!("{name}: {error}")), expected, "{name}");
+        let actual = table.and_then(|table| arrays(&table, 0));
+        assert_eq!(actual.unwrap_or_else(|error| panic!("{name}: {error}")), expected, "{name}");
     }
 }
 
@@ -156,7 +156,7 @@ fn names_of_the_trap_files() {
     assert_eq!(table.unwrap().column("tiME ").unwrap(), 0);
 }
 
-/// The number that T is not: a byte of 1 is read, and counted.
+/// A byte of 1 in a logical column is read as invalid, and counted.
 #[test]
 fn odd_logical_values_are_counted() {
     let Some(table) = trap("bt_logical") else { return };

@@ -1,4 +1,4 @@
-//! Images that need several lines per row, several tasks, tiles and slabs: the same twin, on more pixels.
+//! Images that need several lines per row, several tasks, tiles and slabs: the same twin, with more pixels.
 
 use tachyfits::{AxisRange, RunOptions, Statistic, Values};
 
@@ -12,8 +12,9 @@ fn check(picture: &Picture, ranges: &[AxisRange], axes: &[usize]) {
     let section = image.section(ranges).unwrap();
     let options = RunOptions::default().threads(2);
     let reduced = image.reduce(Statistic::ALL, axes, &section, None, 1, &options).unwrap().0;
-    let (kept, pixels) = outputs(picture, &section, &marks(axes, picture.axes.len()), |_| true);
-    assert_eq!(reduced.axes, kept);
+    let (remaining_axes, pixels) =
+        outputs(picture, &section, &marks(axes, picture.axes.len()), |_| true);
+    assert_eq!(reduced.axes, remaining_axes);
     for (output, pixels) in pixels.iter().enumerate() {
         let expected = Expected::of(pixels);
         for (statistic, values) in Statistic::ALL.iter().zip(&reduced.values) {
@@ -47,7 +48,7 @@ fn images_of_several_tiles_and_slabs() {
 
 #[test]
 fn pixels_far_apart() {
-    // Steps of more than a page: each pixel is read for itself.
+    // Steps of more than a page: each pixel is read separately.
     let picture = Picture::new(8, &[30_000, 40], false, false, 10);
     let sparse = [range(7, 6, 5_000), range(39, 40, -1)];
     for axes in [&[0][..], &[1], &[0, 1], &[]] {
@@ -55,7 +56,8 @@ fn pixels_far_apart() {
     }
 }
 
-/// Mean and standard deviation of pixels with a large offset, where formulas that take differences of squares fail.
+/// Mean and standard deviation of pixels with a large offset, where differences of squares would lose
+/// precision.
 #[test]
 fn a_large_offset_costs_no_accuracy() {
     let mut numbers = Numbers(11);
@@ -65,7 +67,7 @@ fn a_large_offset_costs_no_accuracy() {
         .collect();
     let data: Vec<u8> = values.iter().flat_map(|x| x.to_be_bytes()).collect();
     let image = crate::common::image(crate::common::fits(-64, &axes, &[], &data));
-    // In units of 2^-19 above 1e9 everything is an integer.
+    // In units of 2^-19 above 1e9 every value is an integer.
     let exact = |pixels: &mut dyn Iterator<Item = f64>| {
         let units: Vec<i128> = pixels.map(|x| ((x - 1e9) * (1 << 19) as f64) as i128).collect();
         let n = units.len() as i128;

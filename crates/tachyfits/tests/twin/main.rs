@@ -1,4 +1,5 @@
-//! The engine beside a slow twin that decodes one pixel at a time and computes everything from its definition.
+//! Compares the engine with a slow twin that decodes one pixel at a time and computes everything from its
+//! definition.
 
 #[path = "../common/mod.rs"]
 mod common;

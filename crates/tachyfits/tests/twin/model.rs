@@ -1,11 +1,11 @@
-//! The twin of the statistics: from their definitions, in exact sums.
+//! The twin of the statistics: definitions with exact sums.
 
 use tachyfits::{Statistic, Stats, Values};
 use tachyfits_kernels::{Encoding, Needs, OutputState, PixelType, StatisticValue};
 
 use crate::common::exact_sum;
 
-/// A set of pixels: (linear index, value or undefined), in order.
+/// A set of pixels in order: linear index, and value or `None` if undefined.
 pub type Pixels = Vec<(u64, Option<f64>)>;
 
 /// Expected results for a set of pixels.
@@ -18,12 +18,12 @@ pub struct Expected {
     pub rms: f64,
     /// Sum of squared differences from the mean.
     squares: f64,
-    /// Skewness and kurtosis; `None` where the pixels differ too little for their digits to be known.
+    /// Skewness and kurtosis; `None` if the pixels differ too little for significant digits.
     shape: Option<[f64; 2]>,
     pub min: Option<(f64, u64)>,
     pub max: Option<(f64, u64)>,
     pixels: Pixels,
-    /// Sum of magnitudes: what rounding errors of sums are measured by.
+    /// Sum of magnitudes, which bounds rounding errors of sums.
     magnitude: f64,
     largest: f64,
 }
@@ -35,12 +35,14 @@ impl Expected {
         let finite = good.iter().all(|x| x.is_finite());
         let sum = if finite { exact_sum(good.clone()) } else { good.iter().sum() };
         let mean = sum / n;
-        // The mean to twice the precision: the differences are then good to the last bit.
-        let rest = exact_sum(good.iter().copied().chain([-mean; 1].repeat(good.len()))) / n;
-        let squares = exact_sum(good.iter().map(|x| ((x - mean) - rest).powi(2)));
+        // The mean in twice the precision makes the differences exact to the last bit.
+        let correction = exact_sum(good.iter().copied().chain([-mean; 1].repeat(good.len()))) / n;
+        let squares = exact_sum(good.iter().map(|x| ((x - mean) - correction).powi(2)));
         let moment = |power: i32| {
             exact_sum(
-                good.iter().map(|x| ((x - mean) - rest).powi(power)).filter(|x| x.is_finite()),
+                good.iter()
+                    .map(|x| ((x - mean) - correction).powi(power))
+                    .filter(|x| x.is_finite()),
             ) / n
         };
         let largest = good.iter().fold(0.0f64, |a, x| a.max(x.abs()));
@@ -65,7 +67,7 @@ impl Expected {
         }
     }
 
-    /// The state of all pixels as one line.
+    /// Returns the state of all pixels as one line.
     fn twin(&self) -> OutputState {
         let values = self.pixels.iter().map(|pixel| pixel.1.unwrap_or(f64::NAN));
         let bytes: Vec<u8> = values.flat_map(f64::to_be_bytes).collect();
@@ -80,7 +82,7 @@ impl Expected {
         }
     }
 
-    /// Checks a whole state.
+    /// Checks a complete state.
     pub fn check(&self, stats: &Stats) {
         let mut state = OutputState::default();
         state.stats = *stats;
@@ -104,7 +106,7 @@ impl Expected {
     }
 
     fn check_value(&self, statistic: Statistic, ddof: u64, value: f64) {
-        // Exact but for what rounding may take from sums in which terms cancel.
+        // Exact, except for rounding errors of sums with cancelling terms.
         let (expected, slack) = match statistic.name() {
             "skewness" | "kurtosis" => match self.shape {
                 Some([skewness, _]) if statistic.name() == "skewness" => (skewness, 1e-8),
@@ -122,7 +124,7 @@ impl Expected {
             "max" => return check_bits(self.max, value),
             "min_position" => (self.min.map_or(-1.0, |min| min.1 as f64), 0.0),
             "max_position" => (self.max.map_or(-1.0, |max| max.1 as f64), 0.0),
-            // The state of all pixels at once, from the twin that the register has.
+            // The state of all pixels at once, from the twin of the register.
             _ => (self::value(&self.twin(), statistic, ddof), 1e-14 * self.largest),
         };
         let relative = if slack == 0.0 { 0.0 } else { 1e-12 };
@@ -138,14 +140,14 @@ fn value(state: &OutputState, statistic: Statistic, ddof: u64) -> f64 {
     }
 }
 
-/// Checks that a number is within a relative error and an absolute one; NaN and infinities are what they are.
+/// Checks that a number is within a relative plus an absolute error; NaN and infinities must be equal.
 pub fn check_close(value: f64, expected: f64, relative: f64, slack: f64, what: &str) {
     let close = (value - expected).abs() <= relative * expected.abs() + slack;
     let same = value == expected || (value.is_nan() && expected.is_nan());
     assert!(same || close && expected.is_finite(), "{value:e} instead of {expected:e}: {what}");
 }
 
-/// An extreme is a pixel itself, the sign of zero included.
+/// An extreme is the value of a pixel, including the sign of zero.
 fn check_bits(expected: Option<(f64, u64)>, value: f64) {
     match expected {
         Some((expected, _)) => assert_eq!(value.to_bits(), expected.to_bits()),

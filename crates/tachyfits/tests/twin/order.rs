@@ -1,4 +1,4 @@
-//! Order statistics beside sorting, with limits so small that every pass and every refinement happens.
+//! Order statistics compared with sorting, with limits so small that every pass and every refinement occurs.
 
 use proptest::prelude::*;
 use tachyfits::io::Buffering;
@@ -20,8 +20,8 @@ const STATISTICS: [OrderStatistic; 7] = [
     OrderStatistic::Percentile(100.0),
 ];
 
-/// Limits that lead over every road: as they are; nothing gathered; little kept; nearly nothing kept, with samples that
-/// mislead; one pixel at a time.
+/// Returns limits that cover every path: defaults; nothing gathered; few pixels kept; hardly any kept, with
+/// misleading samples; one pixel at a time.
 fn limits() -> [OrderLimits; 5] {
     let usual = OrderLimits::default();
     [
@@ -33,7 +33,7 @@ fn limits() -> [OrderLimits; 5] {
     ]
 }
 
-/// Sorted, zeros without a sign.
+/// Returns the sorted values, with zeros without a sign.
 fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut values: Vec<f64> = values.filter(|x| !x.is_nan()).map(|x| x + 0.0).collect();
     values.sort_by(f64::total_cmp);
@@ -45,7 +45,7 @@ fn median(sorted: &[f64]) -> f64 {
     if (low + high).is_infinite() { low / 2.0 + high / 2.0 } else { (low + high) / 2.0 }
 }
 
-/// The statistic from its definition.
+/// Computes the statistic from its definition.
 fn expected(statistic: OrderStatistic, pixels: &Pixels) -> f64 {
     let sorted_pixels = sorted(pixels.iter().filter_map(|(_, value)| *value));
     if sorted_pixels.is_empty() {
@@ -79,8 +79,8 @@ fn percentile(sorted: &[f64], percent: f64) -> f64 {
     }
 }
 
-fn same(found: f64, expected: f64) -> bool {
-    found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan())
+fn same(actual: f64, expected: f64) -> bool {
+    actual.to_bits() == expected.to_bits() || (actual.is_nan() && expected.is_nan())
 }
 
 fn check(reduced: &Reduced, pixels: &[Pixels], words: &str) {
@@ -97,11 +97,11 @@ fn check(reduced: &Reduced, pixels: &[Pixels], words: &str) {
 fn check_along_axes(picture: &Picture, image: &Image, section: &Section) {
     let rank = picture.axes.len();
     for axes in combinations(rank) {
-        let (kept, pixels) = outputs(picture, section, &marks(&axes, rank), |_| true);
+        let (remaining_axes, pixels) = outputs(picture, section, &marks(&axes, rank), |_| true);
         for limits in limits() {
-            let found = image.order_within(&STATISTICS, &axes, section, None, &limits, &ONE);
-            let (reduced, _) = found.unwrap();
-            assert_eq!(reduced.axes, kept);
+            let result = image.order_within(&STATISTICS, &axes, section, None, &limits, &ONE);
+            let (reduced, _) = result.unwrap();
+            assert_eq!(reduced.axes, remaining_axes);
             check(&reduced, &pixels, &format!("{axes:?} {limits:?}"));
         }
     }
@@ -153,7 +153,8 @@ fn order_statistics_of_regions_are_those_of_their_pixels() {
     }
 }
 
-/// Pixels that are hard for a selection: one value holds nearly all of them, or they differ in their last bits.
+/// Returns pixels that are hard for a selection: nearly all are equal, or they differ only in their last
+/// bits.
 fn hard_pixels(kind: u64, index: u64) -> f64 {
     let random = Numbers(index * 31 + kind).next();
     match kind {
@@ -166,7 +167,7 @@ fn hard_pixels(kind: u64, index: u64) -> f64 {
         3 => -0.0,
         4 if random.is_multiple_of(2) => f64::NAN,
         4 => (random as i64) as f64,
-        // Rising, so that the places of a sample differ as much as they can.
+        // Ascending, so that the positions of a sample differ as much as possible.
         5 => index as f64,
         _ => f64::from_bits(random),
     }
@@ -199,10 +200,10 @@ fn hard_pixels_are_found_whatever_the_limits_and_the_threads() {
             for threads in [1, 3] {
                 let options = ONE.threads(threads);
                 let whole = image.whole();
-                let found =
+                let result =
                     image.order_within(&STATISTICS, &[1, 0], &whole, None, &limits, &options);
                 check(
-                    &found.unwrap().0,
+                    &result.unwrap().0,
                     std::slice::from_ref(&model),
                     &format!("{kind} {limits:?}"),
                 );
@@ -226,8 +227,8 @@ fn many_percentiles_take_a_few_passes_and_are_exact() {
         for (kept, sample) in [(count, 9_000), (10_000, 9_000), (1_000, 9_000), (10_000, 5)] {
             let limits = OrderLimits { kept, sample, ..usual };
             let whole = image.whole();
-            let found = image.order_within(&statistics, &[0, 1], &whole, None, &limits, &ONE);
-            let (reduced, report) = found.unwrap();
+            let result = image.order_within(&statistics, &[0, 1], &whole, None, &limits, &ONE);
+            let (reduced, report) = result.unwrap();
             assert!(report.bytes <= 8 * data.len() as u64, "{kind} {kept}: {}", report.bytes);
             for (&percent, values) in percents.iter().zip(&reduced.values) {
                 let Values::Floats(values) = values else { panic!("floats") };
@@ -251,8 +252,8 @@ fn tiles_of_any_size_give_the_same_along_every_axis() {
             let limits = OrderLimits { gathered, tile_bytes, ..OrderLimits::default() };
             let options = RunOptions::default().threads(threads).buffering(buffering);
             let whole = image.whole();
-            let found = image.order_within(&STATISTICS, &reduced, &whole, None, &limits, &options);
-            format!("{:?}", found.unwrap().0)
+            let result = image.order_within(&STATISTICS, &reduced, &whole, None, &limits, &options);
+            format!("{:?}", result.unwrap().0)
         };
         let streamed = run(0, 1, 1, Buffering::Single);
         for tile_bytes in [1, 5000, 300_000, 128 << 20] {
@@ -272,8 +273,8 @@ fn nothing_is_asked_or_nothing_is_there() {
     }
     let empty = image(fits(-32, &[3, 0, 2], &[], &[]));
     for (axes, outputs) in [(vec![0], 0), (vec![1], 6), (vec![0, 1, 2], 1)] {
-        let found = empty.order(&[OrderStatistic::Median], &axes, &empty.whole(), None, &ONE);
-        let Values::Floats(values) = &found.unwrap().0.values[0] else { panic!("floats") };
+        let result = empty.order(&[OrderStatistic::Median], &axes, &empty.whole(), None, &ONE);
+        let Values::Floats(values) = &result.unwrap().0.values[0] else { panic!("floats") };
         assert!(values.len() == outputs && values.iter().all(|x| x.is_nan()));
     }
 }
@@ -283,17 +284,17 @@ fn progress_rises_to_the_end_and_can_stop_the_work() {
     let data = vec![0; 8 << 16];
     let image = image(fits(-64, &[1 << 16], &[], &data));
     let limits = OrderLimits { gathered: 0, kept: 9, sample: 5, ..OrderLimits::default() };
-    let told = std::sync::Mutex::new(Vec::new());
+    let reports = std::sync::Mutex::new(Vec::new());
     let progress = |done, total| {
-        told.lock().unwrap().push((done, total));
+        reports.lock().unwrap().push((done, total));
     };
     let options = ONE.progress(Some(&progress));
     let statistics = [OrderStatistic::Mad];
     let whole = image.whole();
     image.order_within(&statistics, &[0], &whole, None, &limits, &options).unwrap();
-    let told = told.into_inner().unwrap();
-    assert!(told.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1));
-    assert!(told.last().is_some_and(|(done, total)| done <= total && *done >= 8 << 16));
+    let reports = reports.into_inner().unwrap();
+    assert!(reports.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1));
+    assert!(reports.last().is_some_and(|(done, total)| done <= total && *done >= 8 << 16));
     let job = Job::on(&Executor::new(1));
     let stop = |_, _| job.token().cancel();
     let options = ONE.progress(Some(&stop)).job(Some(&job));

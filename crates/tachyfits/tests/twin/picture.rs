@@ -1,11 +1,11 @@
-//! Random small images of every kind, and the twin of decoding.
+//! Random small images of every kind, and a twin of the decoder.
 
 use proptest::prelude::*;
 use tachyfits::{AxisRange, Image, Section};
 
 use crate::common::{Numbers, fits, image};
 
-/// (BITPIX, what the unsigned and signed-byte conventions add, BZERO as it is written).
+/// BITPIX, offset of the unsigned and signed-byte conventions, and text of BZERO.
 const KINDS: [(i64, i128, &str); 10] = [
     (8, 0, ""),
     (8, -128, "-128"),
@@ -19,7 +19,7 @@ const KINDS: [(i64, i128, &str); 10] = [
     (-64, 0, ""),
 ];
 
-/// A number as the file has it.
+/// A stored number.
 #[derive(Clone, Copy, Debug)]
 pub enum Stored {
     Integer(i128),
@@ -27,7 +27,7 @@ pub enum Stored {
     Double(f64),
 }
 
-/// An image, and what the twin has to know of it.
+/// An image and its properties for the twin.
 #[derive(Clone, Debug)]
 pub struct Picture {
     pub axes: Vec<u64>,
@@ -63,13 +63,14 @@ impl Picture {
     fn push_pixel(&mut self, numbers: &mut Numbers, infinite: bool) {
         let size = self.bitpix.unsigned_abs() as usize / 8;
         if self.bitpix > 0 {
-            let stored = match self.blank {
+            let integer = match self.blank {
                 Some(blank) if numbers.one_in(5) => blank,
-                // Few numbers, so that extremes are found more than once; many, so that their bits matter.
+                // Few distinct numbers, so that extremes occur several times; many, so that their bits
+                // matter.
                 _ if numbers.one_in(2) => numbers.below(4) as i64,
                 _ => numbers.next() as i64,
             };
-            self.data.extend_from_slice(&stored.to_be_bytes()[8 - size..]);
+            self.data.extend_from_slice(&integer.to_be_bytes()[8 - size..]);
             return;
         }
         let number = match numbers.below(12) {
@@ -111,7 +112,7 @@ impl Picture {
         &self.data[pixel as usize * size..][..size]
     }
 
-    /// The stored number of a pixel, conventions not applied.
+    /// Returns the stored number of a pixel, without conventions.
     pub fn stored(&self, pixel: u64) -> Stored {
         let bytes = self.pixel_bytes(pixel);
         match self.bitpix {
@@ -124,7 +125,7 @@ impl Picture {
         }
     }
 
-    /// The physical value of a pixel; `None` where it is undefined.
+    /// Returns the physical value of a pixel; `None` if it is undefined.
     pub fn value(&self, pixel: u64) -> Option<f64> {
         let plain = match self.stored(pixel) {
             Stored::Integer(x) if self.blank.is_some_and(|blank| x == blank.into()) => return None,
@@ -136,7 +137,8 @@ impl Picture {
         (!value.is_nan()).then_some(value)
     }
 
-    /// A section: the whole, or any part of it with steps, single pixels, backwards, seldom empty.
+    /// Returns a random section: the whole image, or a part with steps, single pixels, backward axes, and
+    /// rarely empty.
     pub fn section(&self, image: &Image) -> Section {
         let mut numbers = Numbers(!self.seed);
         if numbers.one_in(4) {
@@ -162,7 +164,7 @@ fn any_range(length: u64, numbers: &mut Numbers) -> AxisRange {
     AxisRange { first, count: 1 + numbers.below(ahead / step.unsigned_abs() + 1), step }
 }
 
-/// The file pixels of a section, its first axis the fastest, with the step along each axis.
+/// Returns the pixels of a section in the file, first axis fastest, with the step along each axis.
 pub fn walk(axes: &[u64], section: &Section) -> Vec<(Vec<u64>, u64)> {
     let mut pixels = vec![(Vec::new(), 0)];
     let mut stride: u64 = axes.iter().product();
@@ -180,11 +182,11 @@ pub fn walk(axes: &[u64], section: &Section) -> Vec<(Vec<u64>, u64)> {
     pixels
 }
 
-/// Any small picture; with infinite pixels only on request.
+/// Returns a random small picture, with infinite pixels only if `infinite`.
 pub fn pictures(infinite: bool) -> impl Strategy<Value = Picture> {
     let axes = prop::collection::vec(prop_oneof![Just(1u64), 1u64..6, 1u64..30], 1..=5);
     let axes = axes.prop_map(|mut axes| {
-        // Long axes in small company only.
+        // An axis is long only if the others are short.
         while axes.iter().product::<u64>() > 3000 {
             let longest = axes.iter().position(|axis| Some(axis) == axes.iter().max()).unwrap();
             axes[longest] /= 2;

@@ -9,7 +9,7 @@ use crate::common::{BLOCK, Numbers, fits};
 use crate::picture::{Picture, Stored, pictures, walk};
 use crate::reductions::ONE;
 
-/// The bits of a pixel read as f64: as they are stored where nothing is computed, else those of the value.
+/// Returns the bits of a pixel read as f64: as stored if nothing is computed, otherwise those of the value.
 fn as_f64(picture: &Picture, pixel: u64) -> u64 {
     match (picture.scaling, picture.stored(pixel)) {
         (None, Stored::Double(x)) => x.to_bits(),
@@ -17,7 +17,7 @@ fn as_f64(picture: &Picture, pixel: u64) -> u64 {
     }
 }
 
-/// The bits of a pixel read as f32: rounded once, from the stored number where nothing scales.
+/// Returns the bits of a pixel read as f32: rounded once, from the stored number if nothing scales it.
 fn as_f32(picture: &Picture, pixel: u64) -> u32 {
     let value = match (picture.scaling, picture.stored(pixel)) {
         (None, Stored::Single(x)) => x,
@@ -27,7 +27,7 @@ fn as_f32(picture: &Picture, pixel: u64) -> u32 {
     value.to_bits()
 }
 
-/// The bytes of a pixel in the machine's order, the conventions applied or not.
+/// Returns the bytes of a pixel in native order, with the offset of the conventions.
 fn as_bytes(picture: &Picture, pixel: u64, offset: i128) -> Vec<u8> {
     match picture.stored(pixel) {
         Stored::Integer(x) => {
@@ -44,7 +44,7 @@ fn as_bytes(picture: &Picture, pixel: u64, offset: i128) -> Vec<u8> {
     }
 }
 
-/// Reads a section as bytes in the machine's order, whatever the type.
+/// Reads a section of any type as bytes in native order.
 fn read(image: &Image, section: &Section, read: ReadAs) -> Vec<u8> {
     let count = section.pixels() as usize;
     match image.read_type(read).unwrap() {
@@ -66,7 +66,7 @@ fn read(image: &Image, section: &Section, read: ReadAs) -> Vec<u8> {
     }
 }
 
-/// NaN that was computed may have any sign and payload; a stored one has its own.
+/// Whether bits are equal; a computed NaN may have any sign and payload, a stored one keeps them.
 fn same_f64(a: u64, b: u64, exact: bool) -> bool {
     a == b || !exact && f64::from_bits(a).is_nan() && f64::from_bits(b).is_nan()
 }
@@ -129,13 +129,13 @@ proptest! {
         }
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("cutout.fits");
-        let done = image.cutout(&path, &section, &dropped, false, &ONE);
+        let result = image.cutout(&path, &section, &dropped, false, &ONE);
         if section.pixels() == 0 {
-            prop_assert_eq!(done.unwrap_err().code(), "section");
+            prop_assert_eq!(result.unwrap_err().code(), "section");
             prop_assert!(!path.exists());
             return Ok(());
         }
-        done.unwrap();
+        result.unwrap();
         let pixels = walk(&picture.axes, &section);
         let expected: Vec<u8> =
             pixels.iter().flat_map(|&(_, pixel)| picture.pixel_bytes(pixel)).copied().collect();
@@ -146,12 +146,12 @@ proptest! {
         prop_assert_eq!(&data[..expected.len()], &expected[..]);
         prop_assert!(data[expected.len()..].iter().all(|&byte| byte == 0));
         prop_assert!(bytes.len().is_multiple_of(BLOCK) && data.len() - expected.len() < BLOCK);
-        let kept: Vec<u64> = (0..counts.len())
+        let remaining_axes: Vec<u64> = (0..counts.len())
             .filter(|axis| !dropped.contains(axis))
             .map(|axis| counts[axis])
             .collect();
         let cutout = file.image(0).unwrap();
-        prop_assert_eq!(cutout.axes(), kept);
+        prop_assert_eq!(cutout.axes(), remaining_axes);
         prop_assert_eq!(cutout.encoding_for_tests(), image.encoding_for_tests());
     }
 }
@@ -184,7 +184,7 @@ fn group_parameters_are_scaled_and_those_of_one_name_added_up() {
     ]
     .map(str::to_owned)
     .to_vec();
-    // Three parameters and an array of two numbers in each group.
+    // Three parameters and an array of two numbers per group.
     let stored = |group: u64, number: u64| (group * 3 + number) as i16 - 40;
     let data: Vec<u8> = (0..groups)
         .flat_map(|group| (0..5).flat_map(move |number| stored(group, number).to_be_bytes()))
@@ -200,12 +200,12 @@ fn group_parameters_are_scaled_and_those_of_one_name_added_up() {
         assert_eq!(parameters.values[0][group as usize], zero + scale * date + more);
         assert_eq!(parameters.values[1][group as usize], uu);
     }
-    // Of a file that is cut short, the groups that are there.
+    // A truncated file has the groups before its end.
     let data_offset = whole.len() - data.len().next_multiple_of(BLOCK);
     let cut = open(whole[..data_offset + 10 * 300 + 7].to_vec());
     let fewer = cut.group_parameters(0).unwrap();
     assert_eq!(fewer.values[1], parameters.values[1][..300]);
-    // Its arrays are an image whose last axis counts the groups.
+    // The arrays are an image whose last axis counts the groups.
     assert_eq!(open(whole).image(0).unwrap().axes().last(), Some(&groups));
     let image = open(fits(16, &[1], &[], &[0, 0]));
     assert_eq!(image.group_parameters(0).unwrap_err().code(), "not-random-groups");

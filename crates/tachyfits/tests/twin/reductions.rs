@@ -8,11 +8,12 @@ use crate::common::Numbers;
 use crate::model::{Expected, Pixels};
 use crate::picture::{Picture, pictures, walk};
 
-/// One thread, so that small pictures do not spend their time in starting others.
+/// One thread, because starting others takes longer than processing a small picture.
 pub const ONE: RunOptions<'static> =
     RunOptions::new().threads(1).buffering(tachyfits::io::Buffering::Single);
 
-/// The pixels of each output, with their linear index among those that are reduced; and the axes that are kept.
+/// Returns the axes that are not reduced, and the pixels of each output with their linear index among the
+/// reduced pixels.
 pub fn outputs(
     picture: &Picture,
     section: &Section,
@@ -20,13 +21,13 @@ pub fn outputs(
     inside: impl Fn(u64) -> bool,
 ) -> (Vec<u64>, Vec<Pixels>) {
     let counts: Vec<u64> = section.ranges().iter().map(|range| range.count).collect();
-    let kept: Vec<u64> = counts
+    let remaining_axes: Vec<u64> = counts
         .iter()
         .zip(reduced)
         .filter(|(_, reduced)| !**reduced)
         .map(|(&count, _)| count)
         .collect();
-    let mut outputs = vec![Vec::new(); kept.iter().product::<u64>() as usize];
+    let mut outputs = vec![Vec::new(); remaining_axes.iter().product::<u64>() as usize];
     for (steps, pixel) in walk(&picture.axes, section) {
         let (mut output, mut position, mut outputs_below, mut reduced_below) = (0, 0, 1, 1);
         for ((step, count), &reduced) in steps.iter().zip(&counts).zip(reduced) {
@@ -41,10 +42,10 @@ pub fn outputs(
             outputs[output as usize].push((position, picture.value(pixel)));
         }
     }
-    (kept, outputs)
+    (remaining_axes, outputs)
 }
 
-/// Every combination of axes.
+/// Returns every combination of axes.
 pub fn combinations(rank: usize) -> impl Iterator<Item = Vec<usize>> {
     (0..1usize << rank).map(move |mask| (0..rank).filter(|axis| mask >> axis & 1 == 1).collect())
 }
@@ -53,7 +54,8 @@ pub fn marks(axes: &[usize], rank: usize) -> Vec<bool> {
     (0..rank).map(|axis| axes.contains(&axis)).collect()
 }
 
-/// Statistics that ask for different states: all, sums alone, squares alone, extremes alone, squares and extremes, another.
+/// Statistics with different states: all, only sums, only squares, only extremes, squares and extremes,
+/// another.
 const CHOICES: [&[Statistic]; 6] = [
     Statistic::ALL,
     &[Statistic::MEAN, Statistic::COUNT, Statistic::NAN, Statistic::SUM],
@@ -67,13 +69,13 @@ fn check_reductions(picture: &Picture, image: &Image, section: &Section) {
     let rank = picture.axes.len();
     let ddof = picture.seed % 3;
     for mut axes in combinations(rank) {
-        let (kept, expected) = outputs(picture, section, &marks(&axes, rank), |_| true);
+        let (remaining_axes, expected) = outputs(picture, section, &marks(&axes, rank), |_| true);
         let expected: Vec<_> = expected.iter().map(Expected::of).collect();
-        // The order in which axes are named is of no importance.
+        // The order of the axes in the request does not matter.
         axes.reverse();
         for statistics in CHOICES {
             let (reduced, _) = image.reduce(statistics, &axes, section, None, ddof, &ONE).unwrap();
-            assert_eq!(reduced.axes, kept);
+            assert_eq!(reduced.axes, remaining_axes);
             assert_eq!(reduced.values.len(), statistics.len());
             for (statistic, values) in statistics.iter().zip(&reduced.values) {
                 for (output, expected) in expected.iter().enumerate() {
@@ -89,7 +91,7 @@ fn check_reductions(picture: &Picture, image: &Image, section: &Section) {
     }
 }
 
-/// Counts from the edges, one comparison at a time.
+/// Checks counts against the edges, one comparison at a time.
 pub fn check_histogram(histogram: &Histogram, values: impl Iterator<Item = Option<f64>>) {
     let edges = histogram.range().edges();
     let bins = edges.len() - 1;
@@ -109,7 +111,7 @@ pub fn check_histogram(histogram: &Histogram, values: impl Iterator<Item = Optio
     assert_eq!((histogram.below(), histogram.above(), histogram.nan()), (below, above, nan));
 }
 
-/// A range for a histogram: around the pixels or anywhere.
+/// Returns a range for a histogram, near the pixels or anywhere.
 pub fn any_histogram(picture: &Picture) -> ((f64, f64), usize) {
     let mut numbers = Numbers(picture.seed ^ 1);
     let ranges =
@@ -156,7 +158,7 @@ proptest! {
     }
 }
 
-/// Rows of large pixels are taken again in another unit, which states besides `Stats` do not know.
+/// Rows of large pixels are repeated in another unit; only `Stats` accounts for it.
 #[test]
 fn magnitudes_whose_sum_exceeds_f64_are_infinite_by_lines_and_by_rows() {
     let data = [-f64::MAX, f64::MAX, f64::MAX, f64::MAX].map(f64::to_be_bytes).concat();

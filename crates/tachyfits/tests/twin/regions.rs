@@ -1,4 +1,5 @@
-//! Regions: their spans against their definition, their definition against exact geometry, and what is computed in them.
+//! Regions: spans compared with the definition, the definition compared with exact geometry, and results
+//! within regions.
 
 use proptest::prelude::*;
 use tachyfits::region::{Part, RowSpan};
@@ -9,7 +10,8 @@ use crate::model::Expected;
 use crate::picture::{Picture, pictures, walk};
 use crate::reductions::{ONE, any_histogram, check_histogram, combinations, marks, outputs};
 
-/// A number near an image of this size: a pixel, a border between pixels, anything, seldom far away or next to nothing.
+/// Returns a number near an image of this size: a pixel, a border between pixels, any number, rarely a
+/// distant or tiny one.
 fn coordinate(numbers: &mut Numbers, size: u64) -> f64 {
     let near = numbers.below(2 * size + 4) as f64 / 2.0 - 1.0;
     match numbers.below(16) {
@@ -20,7 +22,7 @@ fn coordinate(numbers: &mut Numbers, size: u64) -> f64 {
     }
 }
 
-/// A shape, or a combination of some.
+/// Returns a shape, or a combination of several.
 fn any_region(numbers: &mut Numbers, width: u64, height: u64) -> Region {
     if !numbers.one_in(6) {
         return any_shape(numbers, width, height);
@@ -51,7 +53,7 @@ fn any_shape(numbers: &mut Numbers, width: u64, height: u64) -> Region {
     .unwrap()
 }
 
-/// Spans anywhere, some of them beyond the image, some side by side.
+/// Returns random spans, some beyond the image, some adjacent.
 fn any_spans(numbers: &mut Numbers, width: u64, height: u64) -> Region {
     let mut spans = Vec::new();
     for y in 0..height + 2 {
@@ -65,7 +67,7 @@ fn any_spans(numbers: &mut Numbers, width: u64, height: u64) -> Region {
     Region::of_spans(spans).unwrap()
 }
 
-/// Corners anywhere, some of them twice, some in line: polygons that cross themselves and fold back.
+/// Returns random corners, some duplicate, some collinear: polygons that cross themselves and fold back.
 fn any_corners(numbers: &mut Numbers, width: u64, height: u64) -> Vec<(f64, f64)> {
     let mut corners: Vec<(f64, f64)> = Vec::new();
     for _ in 0..3 + numbers.below(6) {
@@ -94,7 +96,7 @@ fn check_spans(region: &Region, width: u64, height: u64) {
     assert_eq!(region.spans(width, height), expected, "{region:?} in {width} x {height}");
 }
 
-/// The even-odd rule in integers, where nothing is rounded.
+/// Applies the even-odd rule in integers, without rounding.
 fn inside_exactly(corners: &[(i64, i64)], x: i64, y: i64) -> bool {
     let mut inside = false;
     for (index, &(x0, y0)) in corners.iter().enumerate() {
@@ -104,7 +106,7 @@ fn inside_exactly(corners: &[(i64, i64)], x: i64, y: i64) -> bool {
         if turn == 0 && between(x0, x1, x) && between(y0, y1, y) {
             return true;
         }
-        // The ray to the right meets an edge that has one end above it and the other not.
+        // A ray to the right crosses an edge with exactly one end above it.
         if (y0 > y) != (y1 > y) && (turn < 0) == (y1 < y0) {
             inside = !inside;
         }
@@ -137,7 +139,8 @@ proptest! {
         }
     }
 
-    /// Where next to nothing turns a box, one of its sides runs along a row, and rounding decides which pixels are inside.
+    /// If a box is rotated by a tiny angle, a side follows a row, and rounding decides which pixels are
+    /// inside.
     #[test]
     fn spans_of_shapes_that_are_hardly_turned(
         x in 0u64..120, y in 0u64..60, width in 0u64..80, height in 0u64..20, turn in 1f64..10.0,
@@ -226,10 +229,10 @@ proptest! {
             let (_, pixels) =
                 outputs(&picture, &section, &all, |pixel| holds(&picture, region, pixel));
             Expected::of(&pixels[0]).check(stats);
-            // A region alone has the same bits as among others.
-            let (alone, _) =
+            // A single region gives the same bits as among others.
+            let (single, _) =
                 image.stats(&section, Some(std::slice::from_ref(region)), &ONE).unwrap();
-            prop_assert_eq!(format!("{:?}", alone[0]), format!("{stats:?}"));
+            prop_assert_eq!(format!("{:?}", single[0]), format!("{stats:?}"));
         }
     }
 
@@ -246,9 +249,9 @@ proptest! {
                 let (reduced, _) = reduced.unwrap();
                 let mut first = 0;
                 for region in &regions {
-                    let (kept, pixels) =
+                    let (remaining_axes, pixels) =
                         outputs(&picture, &section, &marks, |pixel| holds(&picture, region, pixel));
-                    prop_assert_eq!(&reduced.axes[..], [&kept[..], &[regions.len() as u64]].concat());
+                    prop_assert_eq!(&reduced.axes[..], [&remaining_axes[..], &[regions.len() as u64]].concat());
                     for (output, pixels) in pixels.iter().enumerate() {
                         let expected = Expected::of(pixels);
                         for (statistic, values) in statistics.iter().zip(&reduced.values) {
@@ -278,7 +281,7 @@ proptest! {
 
 #[test]
 fn large_regions_are_found_without_looking_at_every_pixel() {
-    // A row of 2^50 pixels: a loop over single pixels would not end.
+    // A loop over the single pixels of a row of 2^50 would not end.
     let width = 1 << 50;
     let spans = |region: Result<Region, _>| region.unwrap().spans(width, 1);
     let whole = |last| [RowSpan { y: 0, first: 0, last }];
@@ -320,10 +323,11 @@ fn spans_in_another_order_are_refused() {
 
 #[test]
 fn a_row_that_touches_a_large_ellipse_has_one_span() {
-    // The sum of squares of such an ellipse is rounded to one side of the border at one pixel, to the other at the next.
+    // The sum of squares of such an ellipse rounds to one side of the border at one pixel and to the other
+    // side at the next.
     let (width, height) = (60, 3);
     for (angle, semi_y) in [(0.0, 1e12), (0.0, 9e11), (30.0, 1e12), (45.0, 9e11), (123.4, 1e11)] {
-        // Where its lowest point is in row 0.
+        // The lowest point of the ellipse is in row 0.
         let (sin, cos) = f64::to_radians(angle).sin_cos();
         let reach = f64::hypot(1e12 * sin, semi_y * cos);
         let aside = sin * cos * (1e24 - semi_y * semi_y) / reach;

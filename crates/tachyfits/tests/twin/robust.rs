@@ -1,4 +1,5 @@
-//! The robust rms beside one that counts pixel by pixel: a plane per thread, a plane of all threads, and in passes.
+//! The robust rms compared with one that counts pixel by pixel: one thread per plane, all threads per plane,
+//! and passes.
 
 use tachyfits::io::Buffering;
 use tachyfits::{AxisRange, Image, RunOptions, Section};
@@ -6,12 +7,12 @@ use tachyfits::{AxisRange, Image, RunOptions, Section};
 use crate::common::{Numbers, fits, image};
 use crate::reductions::ONE;
 
-/// Nearly normal noise: the sum of twelve uniform numbers has a variance of 1 (and what is random in it is exact).
+/// Returns nearly normal noise: the sum of twelve uniform numbers has a variance of 1, and is exact.
 fn noise(numbers: &mut Numbers) -> f64 {
     (0..12).map(|_| (numbers.next() >> 11) as f64 / (1u64 << 53) as f64).sum::<f64>() - 6.0
 }
 
-/// The algorithm from its description, with everything in vectors.
+/// Implements the algorithm from its description, with vectors.
 fn expected(pixels: &[f64]) -> f64 {
     let good: Vec<f64> = pixels.iter().copied().filter(|x| !x.is_nan()).collect();
     let low = good.iter().copied().fold(f64::INFINITY, f64::min);
@@ -59,7 +60,8 @@ fn expected(pixels: &[f64]) -> f64 {
     raw
 }
 
-/// Planes of noise: plain, with bright sources, with an offset, undefined, constant, with an infinity, few pixels.
+/// Returns a plane of noise: plain, with bright sources, with an offset, undefined, constant, with an
+/// infinity, few pixels.
 fn plane(kind: u64, pixels: usize, numbers: &mut Numbers) -> Vec<f32> {
     let value = |index: usize| match kind {
         0 => noise(numbers) as f32,
@@ -93,28 +95,28 @@ fn run(image: &Image, memory: u64, section: &Section, repeat: u64) -> Vec<f64> {
     image.robust_rms_within(memory, true, section, repeat, &ONE).unwrap().0
 }
 
-fn close(found: f64, expected: f64) -> bool {
-    (found.is_nan() && expected.is_nan()) || (found - expected).abs() <= 1e-9 * expected.abs()
+fn close(actual: f64, expected: f64) -> bool {
+    (actual.is_nan() && expected.is_nan()) || (actual - expected).abs() <= 1e-9 * expected.abs()
 }
 
 #[test]
 fn the_robust_rms_of_planes_is_that_of_its_description() {
     let (image, planes) = cube();
-    let found = run(&image, u64::MAX, &image.whole(), 1);
-    assert_eq!(found.len(), planes.len());
-    for (kind, (rms, plane)) in found.iter().zip(&planes).enumerate() {
+    let actual = run(&image, u64::MAX, &image.whole(), 1);
+    assert_eq!(actual.len(), planes.len());
+    for (kind, (rms, plane)) in actual.iter().zip(&planes).enumerate() {
         let pixels: Vec<f64> = plane.iter().map(|&x| f64::from(x)).collect();
         let expected = expected(&pixels);
         assert!(close(*rms, expected), "{kind}: {rms} {expected}");
     }
-    // And the description is worth it: noise is found beside sources a million times as bright.
+    // Noise is measured correctly beside sources a million times as bright.
     for (kind, truth) in [(0, 1.0), (1, 0.01), (2, 1.0), (7, 1.0), (8, 3.0)] {
-        assert!((found[kind] / truth - 1.0).abs() < 0.05, "{kind}: {}", found[kind]);
+        assert!((actual[kind] / truth - 1.0).abs() < 0.05, "{kind}: {}", actual[kind]);
     }
     for kind in [3, 5, 6] {
-        assert!(found[kind].is_nan(), "{kind}: {}", found[kind]);
+        assert!(actual[kind].is_nan(), "{kind}: {}", actual[kind]);
     }
-    assert_eq!(found[4], 0.0);
+    assert_eq!(actual[4], 0.0);
 }
 
 #[test]
@@ -136,12 +138,12 @@ fn planes_in_memory_and_in_passes_have_the_same_bits() {
         {
             let options = RunOptions::default().threads(threads).buffering(buffering);
             for memory in memories {
-                let found = image.robust_rms_within(memory, true, &section, 2, &options).unwrap();
-                assert_eq!(bits(found.0), expected);
+                let results = image.robust_rms_within(memory, true, &section, 2, &options).unwrap();
+                assert_eq!(bits(results.0), expected);
                 let (_, report) =
                     image.robust_rms_within(memory, true, &section, 0, &options).unwrap();
                 assert!(report.bytes >= section.pixels() * 4);
-                // In passes, only those threads that there is work for; three planes leave each one thread of five.
+                // Passes use only threads with work; three planes leave one thread of five for each.
                 let most = if memory == 5 * plane_bytes { threads.min(3) } else { threads };
                 assert!(memory == 0 || report.threads == most, "{memory} {buffering:?}");
             }
@@ -155,10 +157,10 @@ fn the_robust_rms_of_everything_is_one_and_of_nothing_undefined() {
     let plane = [(0, SIDES[0], 1), (0, SIDES[1], 1), (1, 1, 1)];
     let plane = plane.map(|(first, count, step)| AxisRange { first, count, step });
     let section = image.section(&plane).unwrap();
-    let (one, _) = image.robust_rms(false, &section, 1, &ONE).unwrap();
-    assert_eq!(one, [run(&image, u64::MAX, &image.whole(), 1)[1]]);
+    let (rms, _) = image.robust_rms(false, &section, 1, &ONE).unwrap();
+    assert_eq!(rms, [run(&image, u64::MAX, &image.whole(), 1)[1]]);
     assert!(run(&image, u64::MAX, &section, 0)[0].is_nan());
     let empty = crate::common::image(fits(-32, &[3, 0, 2], &[], &[]));
-    let found = empty.robust_rms(true, &empty.whole(), 1, &ONE).unwrap().0;
-    assert!(found.len() == 2 && found.iter().all(|rms| rms.is_nan()));
+    let results = empty.robust_rms(true, &empty.whole(), 1, &ONE).unwrap().0;
+    assert!(results.len() == 2 && results.iter().all(|rms| rms.is_nan()));
 }

@@ -1,4 +1,4 @@
-//! Moments along any axis: the road of rows, and that of lines where the axis is NAXIS1.
+//! Moments along any axis: by rows, and by lines if the axis is NAXIS1.
 
 use proptest::prelude::*;
 use tachyfits::statistics::Coordinates;
@@ -8,7 +8,7 @@ use crate::model::{Pixels, check_close};
 use crate::picture::pictures;
 use crate::reductions::{ONE, marks, outputs};
 
-/// Checks a moment of the pixels of an output, whose coordinates are given by their linear index.
+/// Checks a moment of the pixels of an output; coordinates are selected by linear index.
 fn check_moment(order: usize, moment: f64, pixels: &Pixels, coordinates: &Coordinates<'_>) {
     let good: Vec<(f64, f64)> = pixels
         .iter()
@@ -28,7 +28,7 @@ fn check_moment(order: usize, moment: f64, pixels: &Pixels, coordinates: &Coordi
         check_close(moment, exact_sum(good), 1e-12, 1e-13 * magnitude, "moment 0");
         return;
     }
-    // Where the intensities all but cancel, rounding decides what the others are.
+    // If the intensities nearly cancel, rounding determines the other moments.
     if sum.abs() < 1e-6 * magnitude {
         return;
     }
@@ -40,8 +40,8 @@ fn check_moment(order: usize, moment: f64, pixels: &Pixels, coordinates: &Coordi
     let reach = coordinates.values.iter().fold(0.0f64, |a, u| a.max((u - middle).abs()));
     let condition = magnitude / sum.abs();
     let mean = exact_sum(good.iter().map(|(i, u)| i * (u - middle))) / sum;
-    // Each quotient has the relative error of its divisor, which grows with the condition, beside that of its dividend: a
-    // mean may lie far beyond the coordinates.
+    // Each quotient has the relative error of its divisor, which grows with the condition, plus the error of
+    // its dividend: a mean may be far beyond the coordinates.
     if order == 1 {
         let slack = 1e-13 * condition * (reach + mean.abs());
         check_close(moment, middle + mean, 1e-13, slack, "moment 1");
@@ -69,16 +69,16 @@ proptest! {
         for axis in 0..picture.axes.len() {
             let count = section.ranges()[axis].count;
             let (start, step) = [(1.42e9, -1.2e4), (-3.0, 0.25), (0.0, 0.0)][numbers.below(3) as usize];
-            // Not equally spaced: any coordinates will do.
+            // Coordinates need not be equally spaced.
             let uneven = |i: u64| start + step * (i as f64 + (i % 3) as f64 * 0.1);
             let values: Vec<f64> = (0..count).map(uneven).collect();
-            // One width for all channels, or each its own.
-            let own: Vec<f64> = (0..count).map(|i| 0.5 + (i % 4) as f64).collect();
-            let widths = if numbers.below(2) == 0 { vec![step] } else { own };
+            // A common width of all channels, or one width per channel.
+            let channel_widths: Vec<f64> = (0..count).map(|i| 0.5 + (i % 4) as f64).collect();
+            let widths = if numbers.below(2) == 0 { vec![step] } else { channel_widths };
             let coordinates = Coordinates { values: &values, widths: &widths };
             let reduced = marks(&[axis], picture.axes.len());
             let (_, expected) = outputs(&picture, &section, &reduced, |_| true);
-            // Any of them, in any order, have the bits that each has alone.
+            // Any subset in any order has the bits of single requests.
             let orders = [&[0, 1, 2][..], &[2, 0], &[1]][numbers.below(3) as usize];
             let (moments, _) = image.moments(orders, axis, coordinates, &section, &ONE).unwrap();
             for (&order, moments) in orders.iter().zip(&moments) {
@@ -94,7 +94,7 @@ proptest! {
     }
 }
 
-/// On both roads, whatever rounding does to the squares: all the flux is at one coordinate.
+/// By rows and by lines, for any rounding of the squares: all the flux is at one coordinate.
 #[test]
 fn the_dispersion_of_one_channel_is_zero() {
     let mut numbers = Numbers(5);
