@@ -162,8 +162,8 @@ impl UnwrittenBlock {
             let spare = SPARE.try_lock().ok();
             self.memory = spare.and_then(|mut spare| spare.pop()).unwrap_or_default();
         }
-        let there = self.memory.ensure(PAGE + BLOCK as usize + AppendBlock::SLACK, PAGE);
-        assert!(there, "there is memory for a block");
+        let is_available = self.memory.ensure(PAGE + BLOCK as usize + AppendBlock::SLACK, PAGE);
+        assert!(is_available, "there is memory for a block");
         let Range { start, end } = within(part);
         self.memory.part_mut(start - AppendBlock::SLACK..end + AppendBlock::SLACK)
     }
@@ -256,8 +256,8 @@ mod tests {
                 let before = end.end() - at;
                 let bytes = if long == 0 { WORTH_A_THREAD + elements } else { elements };
                 let bytes = 16 * bytes;
-                let put = |part: Range<u64>, room: &mut [u8]| put(before, part, room);
-                end.append(bytes, &options, put, write).unwrap();
+                let make = |part: Range<u64>, room: &mut [u8]| put(before, part, room);
+                end.append(bytes, &options, make, write).unwrap();
                 prop_assert_eq!(end.end(), at + before + bytes);
                 let waiting = end.end() - at - file.lock().unwrap().len() as u64;
                 prop_assert!(waiting <= end.end() % BLOCK);
@@ -268,7 +268,7 @@ mod tests {
             }
             end.flush(write).unwrap();
             let file = file.into_inner().unwrap();
-            prop_assert!((0..).map(content).zip(&file).all(|(expected, &found)| expected == found));
+            prop_assert!((0..).map(content).zip(&file).all(|(expected, &actual)| expected == actual));
             end.go_on_at(7);
             prop_assert_eq!(end.end(), 7);
         }

@@ -102,11 +102,11 @@ impl Plan {
             end = end.max(Some(range.end));
         }
         gaps.sort_unstable();
-        let (mut largest, mut spent) = (0, 0u64);
+        let (mut largest, mut total) = (0, 0u64);
         for same in gaps.chunk_by(|a, b| a == b) {
-            spent = spent.saturating_add(same[0].saturating_mul(same.len() as u64));
+            total = total.saturating_add(same[0].saturating_mul(same.len() as u64));
             let limit = if same[0] <= CHEAP_GAP { limit.max(CHEAP_BYTES) } else { limit };
-            if spent > limit {
+            if total > limit {
                 break;
             }
             largest = same[0];
@@ -194,8 +194,8 @@ mod tests {
             (0..planes).flat_map(rows).map(|place| place..place + 4).collect()
         };
         // With few planes, all gaps between them are read; with many, only those between rows.
-        let few = WASTED_BYTES / gap;
-        for (planes, segments) in [(few, 1), (100, 100)] {
+        let most_planes = WASTED_BYTES / gap;
+        for (planes, segments) in [(most_planes, 1), (100, 100)] {
             plan.make(&pixels(planes), &Profile::NETWORK);
             assert_eq!(plan.segments.len(), segments);
         }
@@ -223,16 +223,16 @@ mod tests {
             let ranges: Vec<_> = ends.iter().map(|&(start, length)| start..start + length).collect();
             let mut plan = Plan::default();
             plan.make(&ranges, &Profile::DEVICE);
-            let mut seen = vec![0; ranges.len()];
+            let mut counts = vec![0; ranges.len()];
             for segment in &plan.segments {
                 for &index in &plan.order[segment.members.clone()] {
                     prop_assert!(segment.range.start <= ranges[index].start);
                     prop_assert!(segment.range.end >= ranges[index].end);
-                    seen[index] += 1;
+                    counts[index] += 1;
                 }
             }
-            for (range, seen) in ranges.iter().zip(seen) {
-                prop_assert_eq!(seen, usize::from(!range.is_empty()));
+            for (range, count) in ranges.iter().zip(counts) {
+                prop_assert_eq!(count, usize::from(!range.is_empty()));
             }
             for pair in plan.segments.windows(2) {
                 prop_assert!(pair[0].range.end + GAP_BYTES < pair[1].range.start);

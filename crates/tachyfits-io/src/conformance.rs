@@ -106,9 +106,9 @@ fn reads_of_one_call(storage: &dyn Storage, content: &[u8]) {
 }
 
 fn slice_agrees(storage: &dyn Storage, range: Range<u64>, expected: &[u8]) {
-    for found in [storage.slice(range.clone()), storage.cached(range.clone())].into_iter().flatten()
+    for bytes in [storage.slice(range.clone()), storage.cached(range.clone())].into_iter().flatten()
     {
-        assert!(found == expected, "the slice {range:?} has other bytes than the read");
+        assert!(bytes == expected, "the slice {range:?} has other bytes than the read");
     }
     storage.intact(range).expect("what was lent is there");
 }
@@ -125,8 +125,8 @@ fn reads_past_the_end_fail(storage: &dyn Storage) {
         };
         assert_eq!((found, told), (size, offset));
         let end = offset.saturating_add(expected);
-        let lent = storage.slice(offset..end).or(storage.cached(offset..end));
-        assert!(lent.is_none(), "a slice {offset}..{end} of {size}");
+        let bytes = storage.slice(offset..end).or(storage.cached(offset..end));
+        assert!(bytes.is_none(), "a slice {offset}..{end} of {size}");
     }
 }
 

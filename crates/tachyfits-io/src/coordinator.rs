@@ -420,11 +420,14 @@ mod tests {
     #[test]
     fn two_that_read_at_once_take_the_time_of_one() {
         let line = coordinator(2, 4);
-        let begun = Instant::now();
-        let both = [0, 1].map(|reader| line.claim_read(reader).unwrap());
+        let start = Instant::now();
+        let blocks = [0, 1].map(|reader| line.claim_read(reader).unwrap());
         thread::sleep(Duration::from_millis(20));
-        both.into_iter().for_each(|(index, block)| line.deliver(index, block));
-        let read = line.read_time();
-        assert!(read >= Duration::from_millis(20) && read <= begun.elapsed(), "{read:?}");
+        blocks.into_iter().for_each(|(index, block)| line.deliver(index, block));
+        let read_time = line.read_time();
+        assert!(
+            read_time >= Duration::from_millis(20) && read_time <= start.elapsed(),
+            "{read_time:?}"
+        );
     }
 }

@@ -217,11 +217,11 @@ impl Permits {
     /// Redistributes the permits after a change, and notifies the affected runs.
     fn settle(&mut self, grows: bool) {
         let capacity = self.capacity(grows);
-        let mut left = capacity;
+        let mut remaining = capacity;
         for priority in Priority::ALL {
-            left = self.share_out(priority, left);
+            remaining = self.share_out(priority, remaining);
         }
-        let wanted = Priority::ALL.map(|priority| self.is_turn_wanted(priority));
+        let wants_turn = Priority::ALL.map(|priority| self.is_turn_wanted(priority));
         let is_free = self.held < capacity;
         for entry in &self.runs {
             let takes = is_free && entry.held < entry.share;
@@ -229,14 +229,14 @@ impl Permits {
                 entry.run.granted.notify_all();
             }
             let gives =
-                entry.held > entry.share || (entry.held > 0 && wanted[entry.priority as usize]);
+                entry.held > entry.share || (entry.held > 0 && wants_turn[entry.priority as usize]);
             let attention = gives || (takes && entry.waiting == 0);
             entry.run.attention.store(attention, Ordering::Relaxed);
         }
     }
 
     /// Distributes permits equally among the runs of a priority, up to the number that each can use; returns the rest.
-    fn share_out(&mut self, priority: Priority, mut left: usize) -> usize {
+    fn share_out(&mut self, priority: Priority, mut remaining: usize) -> usize {
         self.runs
             .iter_mut()
             .filter(|entry| entry.priority == priority)
@@ -244,14 +244,14 @@ impl Permits {
         loop {
             let wants = |entry: &&mut Entry| entry.priority == priority && entry.share < entry.most;
             let count = self.runs.iter_mut().filter(wants).count();
-            if left == 0 || count == 0 {
-                return left;
+            if remaining == 0 || count == 0 {
+                return remaining;
             }
-            let each = (left / count).max(1);
+            let each = (remaining / count).max(1);
             for entry in self.runs.iter_mut().filter(wants) {
-                let more = each.min(entry.most - entry.share).min(left);
+                let more = each.min(entry.most - entry.share).min(remaining);
                 entry.share += more;
-                left -= more;
+                remaining -= more;
             }
         }
     }
@@ -347,8 +347,8 @@ impl ActiveRun {
         loop {
             let Some(place) = state.place(self) else { return false };
             let is_free = state.is_free(place, grows);
-            let ended = gives_up_at_end && self.ended.load(Ordering::Relaxed);
-            if is_free || ended || stopped {
+            let gives_up = gives_up_at_end && self.ended.load(Ordering::Relaxed);
+            if is_free || gives_up || stopped {
                 state.runs[place].waiting -= 1;
                 if is_free {
                     state.take(place);

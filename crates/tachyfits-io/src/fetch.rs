@@ -213,13 +213,13 @@ impl<'s> Block<'s> {
         memory::reserve(&mut self.places, self.ranges.len(), "the ranges to read")?;
         let length = self.place(storage);
         ensure(&mut self.buffer, storage, length)?;
-        let mut read = self.read_whole(storage, length as usize)?;
+        let mut bytes_read = self.read_whole(storage, length as usize)?;
         for index in 0..self.plan.segments.len() {
             if self.plan.is_sparse(index) {
-                read += self.read_sparse(storage, index)?;
+                bytes_read += self.read_sparse(storage, index)?;
             }
         }
-        Ok(read)
+        Ok(bytes_read)
     }
 
     /// Returns the bytes that were fetched last.
@@ -243,9 +243,9 @@ impl<'s> Block<'s> {
         let used = self.ranges.iter().filter(|range| !range.is_empty());
         let start = used.clone().map(|range| range.start).min().unwrap_or(0);
         let end = used.map(|range| range.end).max().unwrap_or(0);
-        let wanted = self.wanted();
-        wanted < PICKED_BYTES.saturating_mul(self.ranges.len() as u64)
-            && wanted.saturating_mul(PICKED_SHARE) < end - start
+        let requested = self.wanted();
+        requested < PICKED_BYTES.saturating_mul(self.ranges.len() as u64)
+            && requested.saturating_mul(PICKED_SHARE) < end - start
     }
 
     /// Returns the reads for the ranges, so that they can be announced, without reading.
@@ -259,9 +259,9 @@ impl<'s> Block<'s> {
         if let Some((_, extent)) = &self.all {
             return storage.intact(extent.within.clone());
         }
-        let borrowed =
+        let is_borrowed =
             |place: &Place<'_>| matches!(place, Place::Borrowed(bytes) if !bytes.is_empty());
-        if !self.places.iter().any(borrowed) {
+        if !self.places.iter().any(is_borrowed) {
             return Ok(());
         }
         let used = self.ranges.iter().filter(|range| !range.is_empty());
@@ -280,12 +280,12 @@ impl<'s> Block<'s> {
         let most = MOST_ENTERED.max(self.wanted().saturating_mul(ENTERED_FOR_EACH));
         let cached = cached && entered_bytes(&self.ranges) <= most;
         for range in &self.ranges {
-            let wanted = match cached {
+            let lent = match cached {
                 _ if range.is_empty() => Some(&[][..]),
                 true => storage.cached(range.clone()),
                 false => storage.slice(range.clone()),
             };
-            match wanted {
+            match lent {
                 Some(bytes) => self.places.push(Place::Borrowed(bytes)),
                 None => return false,
             }
@@ -322,9 +322,9 @@ impl<'s> Block<'s> {
         let alignment = buffer_alignment(storage) as u64;
         let mut end = 0u64;
         for (index, segment) in self.plan.segments.iter().enumerate() {
-            let read = widen(&segment.range, storage);
+            let range_read = widen(&segment.range, storage);
             let base = end.next_multiple_of(alignment);
-            end = base + (read.end - read.start);
+            end = base + (range_read.end - range_read.start);
             let sparse = self.plan.is_sparse(index);
             if sparse {
                 end = base;
@@ -332,13 +332,13 @@ impl<'s> Block<'s> {
             for &index in &self.plan.order[segment.members.clone()] {
                 let range = &self.ranges[index];
                 let length = range.end - range.start;
-                let start = if sparse { end } else { base + (range.start - read.start) };
+                let start = if sparse { end } else { base + (range.start - range_read.start) };
                 if sparse {
                     end += length;
                 }
                 self.places[index] = Place::Buffer(start as usize..(start + length) as usize);
             }
-            self.reads.push((read, base as usize));
+            self.reads.push((range_read, base as usize));
         }
         end
     }
@@ -504,17 +504,17 @@ mod tests {
         use crate::backend::cached::MOST_KEPT;
         let (_directory, path) = temporary_file(b"");
         let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
-        let read = |pages: u64, bytes: u64| {
+        let bytes_read = |pages: u64, bytes: u64| {
             let storage = CachedStorage::mapped(&path, FileStorage::open(&path).unwrap()).unwrap();
             let ranges = (0..pages).map(|page| page * PAGE..page * PAGE + bytes).collect();
             Block { ranges, ..Block::default() }.fetch(&storage, true).unwrap()
         };
         file.set_len(MOST_KEPT + 1).unwrap();
-        assert_eq!((read(MOST, 100), read(MOST + 1, 100)), (0, (MOST + 1) * 100));
+        assert_eq!((bytes_read(MOST, 100), bytes_read(MOST + 1, 100)), (0, (MOST + 1) * 100));
         // Unless the task requests much of each page, or the pages stay mapped anyway.
-        assert_eq!(read(MOST + 1, PAGE / 2), 0);
+        assert_eq!(bytes_read(MOST + 1, PAGE / 2), 0);
         file.set_len(MOST_KEPT).unwrap();
-        assert_eq!(read(MOST + 1, 100), 0);
+        assert_eq!(bytes_read(MOST + 1, 100), 0);
     }
 
     #[test]

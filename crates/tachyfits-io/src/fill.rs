@@ -46,7 +46,7 @@ pub fn fill(
     options: &PipelineOptions<'_>,
     work: impl Fn(&mut [u8]) + Sync,
 ) -> Result<Report, IoError> {
-    let begun = Instant::now();
+    let start = Instant::now();
     let bytes = out.len() as u64;
     storage.check_within(offset, bytes)?;
     let block_bytes = block_bytes.max(1);
@@ -96,7 +96,7 @@ pub fn fill(
         io_seconds: per_lane(&shared.io),
         compute_seconds: per_lane(&shared.compute),
         write_seconds: 0.0,
-        wall_seconds: begun.elapsed().as_secs_f64(),
+        wall_seconds: start.elapsed().as_secs_f64(),
         threads,
         buffering: "inline",
         storage: storage.kind(),
@@ -112,10 +112,10 @@ fn fill_at_once(
     options: &PipelineOptions<'_>,
     work: impl Fn(&mut [u8]),
 ) -> Result<Report, IoError> {
-    let (begun, bytes, job) = (Instant::now(), out.len() as u64, options.job);
+    let (start, bytes, job) = (Instant::now(), out.len() as u64, options.job);
     job.map_or_else(|| executor::charge_current(bytes), |job| job.charge(bytes))?;
     let outcome = storage.read_exact_at(offset, out);
-    let read = begun.elapsed();
+    let read_time = start.elapsed();
     if outcome.is_ok() {
         work(out);
         if let Some(watch) = options.watch {
@@ -124,12 +124,12 @@ fn fill_at_once(
     }
     job.map_or_else(executor::check_current, Job::check)?;
     unless_changed(storage, outcome)?;
-    let all = begun.elapsed();
+    let all = start.elapsed();
     Ok(Report {
         bytes,
         read_bytes: bytes,
-        io_seconds: read.as_secs_f64(),
-        compute_seconds: (all - read).as_secs_f64(),
+        io_seconds: read_time.as_secs_f64(),
+        compute_seconds: (all - read_time).as_secs_f64(),
         write_seconds: 0.0,
         wall_seconds: all.as_secs_f64(),
         threads: 1,
@@ -249,7 +249,7 @@ impl<'b, W: Fn(&mut [u8]) + Sync> Filling<'_, 'b, W> {
         share: &mut [u8],
         profile: &Profile,
     ) -> Result<(), IoError> {
-        let begun = Instant::now();
+        let start = Instant::now();
         let each = share.len().div_ceil(profile.in_flight.max(1)).max(self.block_bytes);
         let each = each.min(usize::try_from(profile.request_bytes).unwrap_or(usize::MAX));
         let pieces = share.chunks_mut(each).zip((offset..).step_by(each));
@@ -257,22 +257,22 @@ impl<'b, W: Fn(&mut [u8]) + Sync> Filling<'_, 'b, W> {
             pieces.map(|(buffer, offset)| Request { offset, buffer }).collect();
         self.storage.read_ranges(&mut requests)?;
         self.read_bytes.fetch_add(share.len() as u64, Ordering::Relaxed);
-        self.io.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        self.io.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
         Ok(())
     }
 
     fn block(&self, worker: &Worker<'_>, offset: u64, block: &mut [u8]) -> Result<(), IoError> {
-        let begun = Instant::now();
-        let mut read = Duration::ZERO;
+        let start = Instant::now();
+        let mut read_time = Duration::ZERO;
         if self.together.is_none() {
             worker.reading(self.waits, || self.storage.read_exact_at(offset, block))?;
             self.read_bytes.fetch_add(block.len() as u64, Ordering::Relaxed);
-            read = begun.elapsed();
+            read_time = start.elapsed();
         }
         (self.work)(block);
-        let all = begun.elapsed();
-        self.io.fetch_add(read.as_nanos() as u64, Ordering::Relaxed);
-        self.compute.fetch_add((all - read).as_nanos() as u64, Ordering::Relaxed);
+        let all = start.elapsed();
+        self.io.fetch_add(read_time.as_nanos() as u64, Ordering::Relaxed);
+        self.compute.fetch_add((all - read_time).as_nanos() as u64, Ordering::Relaxed);
         self.progress(block.len() as u64)
     }
 

@@ -42,8 +42,8 @@ impl Flusher {
     /// Ends the thread; returns its error, which is the file's.
     pub(crate) fn finish(self) -> io::Result<()> {
         drop(self.wake);
-        let ended = self.thread.map_or(Ok(Ok(())), JoinHandle::join);
-        ended.unwrap_or_else(|_| Err(io::Error::other("the thread that flushes panicked")))
+        let outcome = self.thread.map_or(Ok(Ok(())), JoinHandle::join);
+        outcome.unwrap_or_else(|_| Err(io::Error::other("the thread that flushes panicked")))
     }
 }
 

@@ -60,17 +60,17 @@ pub fn gzip(content: &dyn Storage, output: &mut OutputFile) -> Result<(), IoErro
     // At most PIECE_BYTES.
     let mut piece = vec![0; size.min(PIECE_BYTES) as usize];
     let mut at = 0;
-    let mut written = Ok(());
-    while at < size && written.is_ok() {
+    let mut result = Ok(());
+    while at < size && result.is_ok() {
         let count = (size - at).min(PIECE_BYTES);
         let piece = &mut piece[..count as usize];
         content.read_exact_at(at, piece)?;
-        written = encoder.write_all(piece);
+        result = encoder.write_all(piece);
         at += count;
     }
-    let written = written.and_then(|()| encoder.try_finish());
+    let result = result.and_then(|()| encoder.try_finish());
     let cause = encoder.get_mut().error.take();
-    written.map_err(|source| {
+    result.map_err(|source| {
         cause.unwrap_or(IoError::Write { path, offset: at, expected: size, source })
     })
 }

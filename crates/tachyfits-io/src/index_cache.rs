@@ -31,8 +31,8 @@ pub fn set_index_cache(folder: Option<PathBuf>) {
 /// for none), otherwise a folder in the user's cache directory.
 #[must_use]
 pub fn index_cache() -> Option<PathBuf> {
-    if let Some(chosen) = &*CHOSEN.read().unwrap_or_else(PoisonError::into_inner) {
-        return chosen.clone();
+    if let Some(folder) = &*CHOSEN.read().unwrap_or_else(PoisonError::into_inner) {
+        return folder.clone();
     }
     folder(|name| env::var_os(name).filter(|value| !value.is_empty()))
 }
@@ -72,8 +72,8 @@ mod tests {
         let path = |text: &str| Some(PathBuf::from(text));
         assert_eq!(of(&[("TACHYFITS_INDEX_CACHE", "off"), ("HOME", "/home/me")]), None);
         assert_eq!(of(&[("TACHYFITS_INDEX_CACHE", "/fast"), ("HOME", "/home/me")]), path("/fast"));
-        let both = [("XDG_CACHE_HOME", "/caches"), ("HOME", "/home/me")];
-        assert_eq!(of(&both), path("/caches/tachyfits/index"));
+        let xdg_and_home = [("XDG_CACHE_HOME", "/caches"), ("HOME", "/home/me")];
+        assert_eq!(of(&xdg_and_home), path("/caches/tachyfits/index"));
         let relative = of(&[("XDG_CACHE_HOME", "caches"), ("HOME", "/home/me")]);
         assert!(relative.is_some_and(|folder| folder.starts_with("/home/me")));
         assert_eq!(of(&[("HOME", "home")]), None);

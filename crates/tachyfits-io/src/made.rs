@@ -139,8 +139,8 @@ impl<M: Fn(Range<u64>, &mut [u8]) + Sync, W> Shared<'_, M, W> {
 
     /// Claims a block for preparation; returns whether it was free.
     fn claim(&self, block: u64) -> bool {
-        let (relaxed, both) = (Ordering::Relaxed, Ordering::AcqRel);
-        self.claimed.compare_exchange(block, block + 1, both, relaxed).is_ok()
+        let (relaxed, acquire_release) = (Ordering::Relaxed, Ordering::AcqRel);
+        self.claimed.compare_exchange(block, block + 1, acquire_release, relaxed).is_ok()
     }
 
     /// Prepares a claimed block. The previous block in its slot is written already.

@@ -102,18 +102,18 @@ impl Notes {
     /// Takes all notes, sorted by subject.
     pub fn take(&self) -> Vec<Note> {
         let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_subject = |(subject, few): (String, FirstFew<u64, String>)| Note {
+        let of_subject = |(subject, first_few): (String, FirstFew<u64, String>)| Note {
             subject,
-            count: few.count(),
-            faults: few.values().cloned().collect(),
+            count: first_few.count(),
+            faults: first_few.values().cloned().collect(),
         };
         std::mem::take(&mut *notes).into_iter().map(of_subject).collect()
     }
 
     fn add(&self, subject: &str, number: u64, fault: impl FnOnce() -> String) {
         let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let few = notes.entry(subject.to_owned()).or_insert_with(|| FirstFew::new(MOST_FAULTS));
-        few.add(number, fault);
+        let faults = notes.entry(subject.to_owned()).or_insert_with(|| FirstFew::new(MOST_FAULTS));
+        faults.add(number, fault);
     }
 }
 
@@ -181,10 +181,10 @@ mod tests {
                 Ok::<(), IoError>(())
             };
             run(&storage, &Noting, &options, || (), work, |_task, ()| Ok(())).unwrap();
-            let found = notes.take();
-            assert_eq!((found.len(), found[0].count), (1, 100));
+            let result = notes.take();
+            assert_eq!((result.len(), result[0].count), (1, 100));
             let expected: Vec<String> = (0..10).map(|task| format!("task {task}")).collect();
-            assert_eq!(found[0].faults, expected);
+            assert_eq!(result[0].faults, expected);
         }
         assert!(!note("memory", 0, || unreachable!("no job collects it")));
     }

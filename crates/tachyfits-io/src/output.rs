@@ -86,10 +86,10 @@ impl OutputFile {
         make: impl Fn(&Path, u32) -> io::Result<Unfinished>,
     ) -> Result<OutputFile, IoError> {
         let (target, replaces) = match fs::metadata(path) {
-            Ok(found) if found.is_dir() => {
+            Ok(metadata) if metadata.is_dir() => {
                 return Err(IoError::NotAFile { path: path.to_owned(), found: "a directory" });
             }
-            Ok(found) if !found.is_file() => {
+            Ok(metadata) if !metadata.is_file() => {
                 let found = "a device or a pipe";
                 return Err(IoError::NotAFile { path: path.to_owned(), found });
             }
@@ -171,11 +171,11 @@ impl OutputFile {
     /// # Errors
     /// [`IoError::Write`] if the disk is full or fails.
     pub fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
-        let written = system::write_all_at(self.file(), bytes, offset);
+        let result = system::write_all_at(self.file(), bytes, offset);
         if let Some(flusher) = &self.flusher {
             flusher.wrote(bytes.len() as u64);
         }
-        written.map_err(|source| self.write_error(offset, bytes.len() as u64, source))
+        result.map_err(|source| self.write_error(offset, bytes.len() as u64, source))
     }
 
     /// Gives the file its name. Every process sees the new content at once; the system writes it to the device shortly
@@ -217,8 +217,8 @@ impl OutputFile {
             return Err(IoError::Commit { path, source });
         }
         let replaced = self.overwrite.then(|| File::open(&self.target).ok()).flatten();
-        let named = self.unfinished.name(&self.target, self.overwrite, sync);
-        named.map_err(|source| match source.kind() {
+        let result = self.unfinished.name(&self.target, self.overwrite, sync);
+        result.map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => IoError::Exists { path },
             _ => IoError::Commit { path, source },
         })?;

@@ -79,16 +79,16 @@ impl Stamp {
         may_grow: bool,
     ) -> Result<(), IoError> {
         let metadata = file.metadata().map_err(|error| IoError::opening(path, error))?;
-        let found = Stamp::of_metadata(&metadata);
-        let has_grown = found.inode == self.inode && found.bytes > self.bytes;
-        match found == *self || (may_grow && has_grown) {
+        let current = Stamp::of_metadata(&metadata);
+        let has_grown = current.inode == self.inode && current.bytes > self.bytes;
+        match current == *self || (may_grow && has_grown) {
             true => Ok(()),
-            false => Err(self.changed(path, &found)),
+            false => Err(self.changed(path, &current)),
         }
     }
 
-    fn changed(&self, path: &Path, found: &Stamp) -> IoError {
-        IoError::Changed { path: path.to_owned(), expected: self.bytes, found: found.bytes }
+    fn changed(&self, path: &Path, current: &Stamp) -> IoError {
+        IoError::Changed { path: path.to_owned(), expected: self.bytes, found: current.bytes }
     }
 
     /// Returns the stamp as text, without the device number, which differs among machines that share a file system.
@@ -102,10 +102,10 @@ impl Stamp {
     /// # Errors
     /// [`IoError::Changed`] if it has changed, and as [`Stamp::of`].
     pub fn check(&self, path: &Path) -> Result<(), IoError> {
-        let found = Stamp::of(path)?;
-        match found == *self {
+        let current = Stamp::of(path)?;
+        match current == *self {
             true => Ok(()),
-            false => Err(self.changed(path, &found)),
+            false => Err(self.changed(path, &current)),
         }
     }
 
@@ -116,12 +116,12 @@ impl Stamp {
     /// [`IoError::Unfinished`] if an interrupted change must be undone first; and as [`Stamp::check`].
     pub fn hold(&self, path: &Path) -> Result<Held, IoError> {
         let target = followed(path)?;
-        let held = open_for_change(&target)?;
-        if let Found::Whole(..) = journal::find(&target, &held.file)? {
+        let lock = open_for_change(&target)?;
+        if let Found::Whole(..) = journal::find(&target, &lock.file)? {
             return Err(unfinished(&target));
         }
         self.check(path)?;
-        Ok(held)
+        Ok(lock)
     }
 
     /// Whether the file has several names (hard links).
@@ -233,7 +233,7 @@ pub(crate) fn look_beside(
         let (path, journal) = (path.to_owned(), journal::path_of(&target));
         Err(IoError::Unfinished { path, journal, cause })
     };
-    let begun = Instant::now();
+    let start = Instant::now();
     loop {
         match journal::find(&target, file)? {
             Found::Nothing => return Ok(true),
@@ -261,7 +261,7 @@ pub(crate) fn look_beside(
                 return Ok(false);
             }
             Ok(_) => return unfinished(Pending::NoLocks),
-            Err(IoError::Busy { .. }) if begun.elapsed() < PATIENCE => {
+            Err(IoError::Busy { .. }) if start.elapsed() < PATIENCE => {
                 std::thread::sleep(Duration::from_millis(2));
             }
             Err(IoError::Busy { .. }) => return unfinished(Pending::UnderWay),
@@ -353,9 +353,9 @@ impl Patch {
         let file = open_for_change(&path)?;
         clear(&path, &file.file)?;
         let metadata = file.file.metadata().map_err(|error| IoError::opening(&path, error))?;
-        let found = Stamp::of_metadata(&metadata);
-        if found != *stamp {
-            return Err(IoError::Changed { path, expected: stamp.bytes, found: found.bytes });
+        let current = Stamp::of_metadata(&metadata);
+        if current != *stamp {
+            return Err(IoError::Changed { path, expected: stamp.bytes, found: current.bytes });
         }
         wait_for_the_clock(&metadata);
         let old_bytes = stamp.bytes;
@@ -378,11 +378,11 @@ impl Patch {
     /// [`IoError::Write`] if the disk fails, or the bytes are outside these ranges.
     pub fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
         let end = offset.saturating_add(bytes.len() as u64);
-        let written = match self.allows(offset..end) {
+        let result = match self.allows(offset..end) {
             true => step().and_then(|()| system::write_all_at(&self.file.file, bytes, offset)),
             false => Err(io::Error::from(io::ErrorKind::InvalidInput)),
         };
-        written.map_err(|source| self.write_error(offset, bytes.len() as u64, source))
+        result.map_err(|source| self.write_error(offset, bytes.len() as u64, source))
     }
 
     /// Makes the change final and durable.
@@ -430,10 +430,11 @@ impl Patch {
     }
 
     fn allows(&self, range: Range<u64>) -> bool {
-        let kept = range.start..range.end.min(self.old_bytes);
-        let index = self.overwritten.partition_point(|named| named.end < kept.end);
-        let named = self.overwritten.get(index).is_some_and(|named| named.start <= kept.start);
-        range.end <= self.new_bytes && (kept.is_empty() || named)
+        let existing = range.start..range.end.min(self.old_bytes);
+        let index = self.overwritten.partition_point(|listed| listed.end < existing.end);
+        let is_listed =
+            self.overwritten.get(index).is_some_and(|listed| listed.start <= existing.start);
+        range.end <= self.new_bytes && (existing.is_empty() || is_listed)
     }
 
     fn write_error(&self, offset: u64, expected: u64, source: io::Error) -> IoError {
@@ -458,7 +459,7 @@ fn open_for_change(path: &Path) -> Result<Held, IoError> {
     let failed = |error| IoError::opening(path, error);
     loop {
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
-        let held = match file.try_lock() {
+        let lock = match file.try_lock() {
             Ok(()) => Held { file, locked: true },
             Err(TryLockError::WouldBlock) => return Err(IoError::Busy { path: path.to_owned() }),
             // On a file system without locks, only the journal protects against concurrent edits: it is created only if
@@ -467,9 +468,9 @@ fn open_for_change(path: &Path) -> Result<Held, IoError> {
         };
         // The last owner of the lock may have replaced the file: the lock is then on a file without a name.
         let inode = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
-        let named = std::fs::metadata(path).map(inode).map_err(failed)?;
-        if held.file.metadata().map(inode).map_err(failed)? == named {
-            return Ok(held);
+        let inode_of_path = std::fs::metadata(path).map(inode).map_err(failed)?;
+        if lock.file.metadata().map(inode).map_err(failed)? == inode_of_path {
+            return Ok(lock);
         }
     }
 }
@@ -490,9 +491,9 @@ fn joined(ranges: &[Range<u64>], end: u64) -> Vec<Range<u64>> {
     let mut sorted: Vec<Range<u64>> =
         ranges.iter().map(cut).filter(|range| !range.is_empty()).collect();
     sorted.sort_by_key(|range| range.start);
-    let mut joined: Vec<Range<u64>> = Vec::new();
-    sorted.into_iter().for_each(|range| push_coalesced(&mut joined, range, 0));
-    joined
+    let mut merged: Vec<Range<u64>> = Vec::new();
+    sorted.into_iter().for_each(|range| push_coalesced(&mut merged, range, 0));
+    merged
 }
 
 /// Marks a point between two effects on the disk, at which tests let the disk fail or the process end.

@@ -227,34 +227,34 @@ impl BlockCache {
     /// allows.
     fn fetch(&mut self, storage: &dyn Storage, ranges: &[Range<u64>]) -> Result<(), IoError> {
         let end = storage.bytes();
-        let mut wanted: Vec<u64> = Vec::new();
+        let mut missing: Vec<u64> = Vec::new();
         for (index, range) in ranges.iter().enumerate() {
             let within = range.start.min(end)..range.end.min(end);
             for block in blocks(&within).filter(|_| !within.is_empty()) {
-                let fits = (wanted.len() as u64 + 1) * BLOCK_BYTES <= self.budget / 2;
+                let fits = (missing.len() as u64 + 1) * BLOCK_BYTES <= self.budget / 2;
                 if (index == 0 || fits)
                     && !self.blocks.contains_key(&block)
-                    && !wanted.contains(&block)
+                    && !missing.contains(&block)
                 {
-                    wanted.push(block);
+                    missing.push(block);
                 }
             }
         }
-        wanted.sort_unstable();
+        missing.sort_unstable();
         let length = |block: u64| (end - block * BLOCK_BYTES).min(BLOCK_BYTES);
         // Consecutive blocks are one request.
-        let runs: Vec<&[u64]> = wanted.chunk_by(|a, b| a + 1 == *b).collect();
+        let runs: Vec<&[u64]> = missing.chunk_by(|a, b| a + 1 == *b).collect();
         let bytes = |run: &&[u64]| run.iter().map(|&block| length(block)).sum::<u64>();
         let room = |run| memory::filled(bytes(run) as usize, 0, "headers read ahead");
-        let mut read: Vec<Vec<u8>> = runs.iter().map(room).collect::<Result<_, _>>()?;
+        let mut buffers: Vec<Vec<u8>> = runs.iter().map(room).collect::<Result<_, _>>()?;
         let mut requests: Vec<Request<'_>> = runs
             .iter()
-            .zip(&mut read)
+            .zip(&mut buffers)
             .map(|(run, buffer)| Request { offset: run[0] * BLOCK_BYTES, buffer })
             .collect();
         storage.read_ranges(&mut requests)?;
-        for (run, read) in runs.iter().zip(&read) {
-            for (&block, bytes) in run.iter().zip(read.chunks(BLOCK_BYTES as usize)) {
+        for (run, buffer) in runs.iter().zip(&buffers) {
+            for (&block, bytes) in run.iter().zip(buffer.chunks(BLOCK_BYTES as usize)) {
                 self.insert(block, bytes.to_vec());
             }
         }
@@ -446,7 +446,7 @@ mod tests {
         }
         cache.copy(5, &mut [0; 3]);
         cache.fetch(&far, std::slice::from_ref(&byte_of(9))).unwrap();
-        let mut left = |block: u64| !cache.lacks(&byte_of(block));
-        assert_eq!([0, 1, 2, 3, 9].map(&mut left), [true, false, true, true, true]);
+        let mut in_cache = |block: u64| !cache.lacks(&byte_of(block));
+        assert_eq!([0, 1, 2, 3, 9].map(&mut in_cache), [true, false, true, true, true]);
     }
 }

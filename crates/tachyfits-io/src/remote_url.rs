@@ -26,7 +26,7 @@ impl RemoteUrl {
     /// Returns the URL if a text is one.
     pub fn of(text: &str) -> Option<RemoteUrl> {
         let (scheme, rest) = text.split_once("://")?;
-        let is_known = SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme));
+        let is_known = SCHEMES.iter().any(|supported| supported.eq_ignore_ascii_case(scheme));
         (is_known && !rest.is_empty())
             .then(|| RemoteUrl { text: text.to_owned(), scheme: scheme.len() })
     }

@@ -113,16 +113,16 @@ impl Source {
         use_it: impl Fn(Arc<dyn Storage>) -> Result<T, E>,
     ) -> Result<(T, Vec<Notice>), E> {
         let mut notices = Vec::new();
-        let made = opening(&options.spool.token, || {
+        let result = opening(&options.spool.token, || {
             repeated_if_changed(attempts, is_changed, || {
                 let storage = self.open(options, &mut notices)?;
-                let made = use_it(Arc::clone(&storage));
+                let result = use_it(Arc::clone(&storage));
                 // Bytes that another process was writing are invalid.
                 storage.check_unchanged()?;
-                made
+                result
             })
         })?;
-        Ok((made, notices))
+        Ok((result, notices))
     }
 }
 

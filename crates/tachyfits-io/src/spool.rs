@@ -123,18 +123,18 @@ pub fn spool(
     options: &SpoolOptions,
 ) -> Result<Arc<dyn Storage>, IoError> {
     let mut reader = BufReader::with_capacity(BLOCK_BYTES, reader);
-    let mut kept = SpoolWriter::new(name, options.clone());
+    let mut writer = SpoolWriter::new(name, options.clone());
     // A pipe may deliver its first byte alone, so the first bytes, only a few, are read separately.
     let mut first = Vec::with_capacity(Compression::MAGIC_BYTES);
-    let taken = reader.by_ref().take(Compression::MAGIC_BYTES as u64).read_to_end(&mut first);
-    taken.map_err(|source| kept.read_error(source))?;
+    let result = reader.by_ref().take(Compression::MAGIC_BYTES as u64).read_to_end(&mut first);
+    result.map_err(|source| writer.read_error(source))?;
     let compression = Compression::of(&first);
-    let mut whole = io::Cursor::new(first).chain(reader);
+    let mut input = io::Cursor::new(first).chain(reader);
     match compression {
-        Some(Compression::Gzip) => inflate(whole, &mut kept)?,
-        _ => kept.copy(&mut whole).map(drop)?,
+        Some(Compression::Gzip) => inflate(input, &mut writer)?,
+        _ => writer.copy(&mut input).map(drop)?,
     }
-    kept.finish()
+    writer.finish()
 }
 
 /// Returns the compression format of a storage, according to its first bytes.
@@ -172,22 +172,22 @@ impl Read for StorageReader<'_> {
 
 /// Inflates all members, one after another. Zeros may follow the last one (RFC 1952 does not mention padding, but tapes
 /// have it).
-fn inflate(mut reader: impl BufRead, kept: &mut SpoolWriter) -> Result<(), IoError> {
+fn inflate(mut reader: impl BufRead, writer: &mut SpoolWriter) -> Result<(), IoError> {
     let mut member = 0;
     loop {
         let mut decoder = GzDecoder::new(reader);
-        kept.member = Some(member);
-        if kept.copy(&mut decoder)? == Copied::FirstBlock {
+        writer.member = Some(member);
+        if writer.copy(&mut decoder)? == Copied::FirstBlock {
             return Ok(());
         }
         reader = decoder.into_inner();
-        let rest = skip_zeros(&mut reader).map_err(|source| kept.read_error(source))?;
+        let rest = skip_zeros(&mut reader).map_err(|source| writer.read_error(source))?;
         match rest {
             None => return Ok(()),
             Some((0, first)) if first == GZIP_FIRST => member += 1,
             Some((zeros, first)) => {
                 let detail = format!("followed by {zeros} zeros and then a byte {first:#04x}");
-                return Err(kept.gzip_error(&detail));
+                return Err(writer.gzip_error(&detail));
             }
         }
     }
@@ -202,11 +202,11 @@ fn skip_zeros(reader: &mut impl BufRead) -> io::Result<Option<(u64, u8)>> {
             return Ok(None);
         }
         let length = buffer.len();
-        let found = buffer.iter().position(|&byte| byte != 0).map(|at| (at, buffer[at]));
-        let skipped = found.map_or(length, |(at, _)| at);
+        let position = buffer.iter().position(|&byte| byte != 0).map(|at| (at, buffer[at]));
+        let skipped = position.map_or(length, |(at, _)| at);
         reader.consume(skipped);
         zeros += skipped as u64;
-        if let Some((_, first)) = found {
+        if let Some((_, first)) = position {
             return Ok(Some((zeros, first)));
         }
     }
@@ -308,8 +308,8 @@ impl SpoolWriter {
         }
         match &mut self.file {
             Some(file) => {
-                let written = file.write_all(block);
-                written.map_err(|source| self.temporary_error(source))?;
+                let result = file.write_all(block);
+                result.map_err(|source| self.temporary_error(source))?;
             }
             None => {
                 let extended = memory::extend(&mut self.memory, block, "a spooled file");
@@ -398,13 +398,13 @@ mod tests {
     fn the_token_is_asked_after_each_block() {
         let content = vec![7; 8 * BLOCK_BYTES];
         for bytes in [gzip(&content), content] {
-            let asked = Arc::new(AtomicUsize::new(0));
-            let count = Arc::clone(&asked);
+            let calls = Arc::new(AtomicUsize::new(0));
+            let count = Arc::clone(&calls);
             let third = move || count.fetch_add(1, Ordering::Relaxed) == 2;
             let token = CancelToken::new().polling(third);
             let options = SpoolOptions { token, ..SpoolOptions::default() };
             let error = spool("x", &bytes[..], &options).unwrap_err();
-            assert_eq!((error.code(), asked.load(Ordering::Relaxed)), ("io-cancelled", 3));
+            assert_eq!((error.code(), calls.load(Ordering::Relaxed)), ("io-cancelled", 3));
         }
     }
 

@@ -58,7 +58,8 @@ pub(crate) fn reports_errors_late(file: &File) -> bool {
 
 #[cfg(target_os = "linux")]
 fn is_on(file: &File, magic_numbers: &[u32]) -> bool {
-    rustix::fs::fstatfs(file).is_ok_and(|found| magic_numbers.contains(&(found.f_type as u32)))
+    rustix::fs::fstatfs(file)
+        .is_ok_and(|statistics| magic_numbers.contains(&(statistics.f_type as u32)))
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -172,10 +173,10 @@ pub(crate) fn keep_attributes(from: &Path, to: &File, all: bool) -> io::Result<(
     let owner = (old.uid() != new.uid()).then_some(old.uid());
     let group = (old.gid() != new.gid()).then_some(old.gid());
     if owner.or(group).is_some() {
-        let kept = fchown(to, owner, group);
+        let result = fchown(to, owner, group);
         if all {
-            kept?;
-        } else if kept.is_err() {
+            result?;
+        } else if result.is_err() {
             let _ = fchown(to, None, group);
         }
     }

@@ -125,8 +125,8 @@ impl Unfinished {
 /// linked (some profiles of AppArmor): hours of work must not be lost for want of a name.
 fn copied(mut file: File, target: &Path) -> io::Result<(File, TempPath)> {
     let Unfinished { file: mut copy, name } = Unfinished::named(target, 0o600)?;
-    let made = system::descriptor_path(&file);
-    system::keep_attributes(&made, &copy, true)?;
+    let new_file = system::descriptor_path(&file);
+    system::keep_attributes(&new_file, &copy, true)?;
     file.rewind()?;
     io::copy(&mut file, &mut copy)?;
     let name = name.ok_or(ErrorKind::NotFound)?;
@@ -152,8 +152,8 @@ fn under_temporary_name<T>(
 fn remove_abandoned(target: &Path) {
     for number in 1..=MOST_NAMES {
         let path = temporary(target, number);
-        let Ok(found) = fs::symlink_metadata(&path) else { return };
-        if !found.is_file() {
+        let Ok(metadata) = fs::symlink_metadata(&path) else { return };
+        if !metadata.is_file() {
             continue;
         }
         let mut options = OpenOptions::new();
@@ -163,7 +163,7 @@ fn remove_abandoned(target: &Path) {
         // Checks that the name still belongs to this file.
         let is_same = file
             .metadata()
-            .is_ok_and(|opened| (opened.dev(), opened.ino()) == (found.dev(), found.ino()));
+            .is_ok_and(|opened| (opened.dev(), opened.ino()) == (metadata.dev(), metadata.ino()));
         if is_same && file.try_lock().is_ok() {
             let _ = fs::remove_file(&path);
         }
@@ -273,11 +273,11 @@ mod tests {
     fn the_next_writer_removes_the_file_of_a_dead_process() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out.fits");
-        let there = |number| temporary(&path, number).exists();
+        let exists = |number| temporary(&path, number).exists();
         let writer = Unfinished::named(&path, ANY_NEW).unwrap();
         let second = Unfinished::named(&path, ANY_NEW).unwrap();
         remove_abandoned(&path);
-        assert!(there(1) && there(2) && !there(3));
+        assert!(exists(1) && exists(2) && !exists(3));
         // As after a kill: a name, but no lock.
         let Unfinished { file, name } = writer;
         drop(file);
@@ -287,7 +287,7 @@ mod tests {
         fs::write(directory.path().join(".other.fits.tachyfits-1.part"), b"not of this name")
             .unwrap();
         let third = Unfinished::beside(&path, ANY_NEW).unwrap();
-        assert_eq!([1, 2, 4].map(there), [false, true, false]);
+        assert_eq!([1, 2, 4].map(exists), [false, true, false]);
         assert!(temporary(&path, 3).is_symlink());
         drop((second, third));
         assert_eq!(count(directory.path()), 2);

@@ -107,9 +107,9 @@ impl CachedStorage {
         if self.bytes() <= MOST_KEPT {
             return;
         }
-        let entered = self.entered.get_or_init(|| EnteredPages::none_of(self.bytes()));
-        if entered.enter(range) > MOST_ENTERED {
-            entered.leave_next().into_iter().for_each(|range| map.leave(range));
+        let pages = self.entered.get_or_init(|| EnteredPages::none_of(self.bytes()));
+        if pages.enter(range) > MOST_ENTERED {
+            pages.leave_next().into_iter().for_each(|range| map.leave(range));
         }
     }
 }
@@ -157,8 +157,8 @@ impl Storage for CachedStorage {
 impl Lend for CachedStorage {
     fn lends_cached(&self, is_free: bool, through: u64) -> bool {
         let bytes = self.bytes();
-        let so_far = || self.read_through.fetch_add(through.min(FEW_BYTES), Relaxed);
-        let are_few = || through < SHORT_RUN || so_far().saturating_add(through) < FEW_BYTES;
+        let bytes_before = || self.read_through.fetch_add(through.min(FEW_BYTES), Relaxed);
+        let are_few = || through < SHORT_RUN || bytes_before().saturating_add(through) < FEW_BYTES;
         // Mapping small pages pays off if they stay mapped and most of the file was read before.
         let is_read_again = || bytes <= MOST_KEPT && self.copied.load(Relaxed) >= bytes - bytes / 8;
         let pays = || are_few() || is_read_again() || !self.is_in_small_pages();
@@ -332,8 +332,8 @@ mod tests {
     fn short_runs_borrow_small_pages_and_longer_ones_until_they_are_many() {
         let (_directory, path) = temporary_file(b"");
         let storage = of_pages(&path, MOST_KEPT, true);
-        let lends = |wanted| storage.lends_cached(true, wanted);
-        let count = |wanted| (0..1000).take_while(|_| lends(wanted)).count() as u64;
+        let lends = |through| storage.lends_cached(true, through);
+        let count = |through| (0..1000).take_while(|_| lends(through)).count() as u64;
         if LENDS {
             assert_eq!(count(SHORT_RUN - 1), 1000);
             assert_eq!(count(SHORT_RUN), FEW_BYTES / SHORT_RUN - 1);
@@ -372,7 +372,7 @@ mod tests {
         let file = OpenOptions::new().write(true).open(&path).unwrap();
         file.set_len(MOST_KEPT + 1).unwrap();
         let storage = lending(&path);
-        let kept = storage.cached(0..1 << 20).unwrap();
+        let bytes = storage.cached(0..1 << 20).unwrap();
         let marked = || storage.entered.get().unwrap().enter(&(0..0)) / PAGE;
         // Checking the same pages again maps none.
         for _ in 0..100 {
@@ -384,7 +384,7 @@ mod tests {
             storage.cached(page * PAGE..page * PAGE + 1).unwrap();
         }
         assert!(marked() < MOST_ENTERED / PAGE);
-        assert!(kept == content);
+        assert!(bytes == content);
     }
 
     #[cfg(target_os = "linux")]
@@ -396,8 +396,8 @@ mod tests {
             let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
             let name = path.canonicalize().unwrap();
             let lines = maps.lines().skip_while(|line| !line.ends_with(name.to_str().unwrap()));
-            let found = lines.skip(1).find_map(|line| line.strip_prefix("Rss:"));
-            found.unwrap().trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+            let rss = lines.skip(1).find_map(|line| line.strip_prefix("Rss:"));
+            rss.unwrap().trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
         }
         for (bytes, stays) in [(MOST_KEPT, true), (MOST_KEPT + PAGE, false)] {
             let (_directory, path) = temporary_file(b"");
@@ -423,14 +423,14 @@ mod tests {
             ("ahead", 1_200_000),
         ]) {
             let options = PipelineOptions { buffering, ..PipelineOptions::default() };
-            let (found, report) = sums(&storage, &tasks, &options, |_| ()).unwrap();
-            assert_eq!(found, [400_000; 3]);
+            let (result, report) = sums(&storage, &tasks, &options, |_| ()).unwrap();
+            assert_eq!(result, [400_000; 3]);
             assert_eq!((report.buffering, report.read_bytes), expected);
         }
         // Bytes that several tasks use are copied.
         let tasks = Halves(Pieces(5, 200_000), 3);
-        let (found, report) = sums(&storage, &tasks, &PipelineOptions::default(), |_| ()).unwrap();
-        assert_eq!(found, [300_000; 5]);
+        let (result, report) = sums(&storage, &tasks, &PipelineOptions::default(), |_| ()).unwrap();
+        assert_eq!(result, [300_000; 5]);
         assert_eq!((report.buffering, report.read_bytes), ("inline", 1_500_000));
     }
 

@@ -72,11 +72,11 @@ impl DirectStorage {
         let most = if within == memory { PAGE_BYTES } else { SPARE_BYTES };
         let end = (offset + buffer.len() as u64).next_multiple_of(PAGE_BYTES).min(start + most);
         let mut spare = self.take_spare()?;
-        let read = self.file.read_at(spare.part_mut(0..(end - start) as usize), start);
-        let gained = read.map(|count| {
-            let found = spare.bytes().get(within as usize..count).unwrap_or_default();
-            let gained = found.len().min(buffer.len());
-            buffer[..gained].copy_from_slice(&found[..gained]);
+        let result = self.file.read_at(spare.part_mut(0..(end - start) as usize), start);
+        let gained = result.map(|count| {
+            let bytes = spare.bytes().get(within as usize..count).unwrap_or_default();
+            let gained = bytes.len().min(buffer.len());
+            buffer[..gained].copy_from_slice(&bytes[..gained]);
             gained
         });
         self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(spare);
@@ -84,8 +84,8 @@ impl DirectStorage {
     }
 
     fn take_spare(&self) -> io::Result<AlignedBuffer> {
-        let kept = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut spare = kept.unwrap_or_default();
+        let spare_buffer = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut spare = spare_buffer.unwrap_or_default();
         match spare.ensure(SPARE_BYTES as usize, PAGE) {
             true => Ok(spare),
             false => Err(io::ErrorKind::OutOfMemory.into()),
@@ -108,10 +108,10 @@ impl Storage for DirectStorage {
         let name = || self.cached.name().to_owned();
         let mut done = 0;
         while done < buffer.len() {
-            let here = offset + done as u64;
-            match self.read_some(here, &mut buffer[done..]) {
+            let at = offset + done as u64;
+            match self.read_some(at, &mut buffer[done..]) {
                 Ok(0) => {
-                    return Err(IoError::Short { name: name(), offset, expected, size: here });
+                    return Err(IoError::Short { name: name(), offset, expected, size: at });
                 }
                 Ok(count) => done += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

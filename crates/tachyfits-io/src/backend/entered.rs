@@ -52,27 +52,27 @@ impl EnteredPages {
     /// of many threads unmaps a share without waiting for another.
     pub(crate) fn leave_next(&self) -> Option<Range<u64>> {
         let groups = self.marks.len() as u64 * 64 / GROUP;
-        let mut left: Option<Range<u64>> = None;
+        let mut range: Option<Range<u64>> = None;
         let mut pages = 0i64;
         for _ in 0..groups {
             let group = self.hand.fetch_add(1, Ordering::Relaxed) % groups;
             let first = group * GROUP;
-            if left.as_ref().is_some_and(|left| first < left.end) {
+            if range.as_ref().is_some_and(|range| first < range.end) {
                 break; // wrapped around the end of the file
             }
             let marks = self.take_group(first);
             if marks != 0 {
                 pages += i64::from(marks.count_ones());
                 let start =
-                    left.map_or(first + u64::from(marks.trailing_zeros()), |left| left.start);
-                left = Some(start..first + u64::from(marks.ilog2()) + 1);
+                    range.map_or(first + u64::from(marks.trailing_zeros()), |range| range.start);
+                range = Some(start..first + u64::from(marks.ilog2()) + 1);
             }
             if pages >= GROUP as i64 {
                 break;
             }
         }
         self.pages.fetch_sub(pages, Ordering::Relaxed);
-        left.map(|left| left.start * LARGE_PAGE as u64..left.end * LARGE_PAGE as u64)
+        range.map(|range| range.start * LARGE_PAGE as u64..range.end * LARGE_PAGE as u64)
     }
 
     /// Removes and returns the marks of the group that begins with this page.
@@ -133,8 +133,8 @@ mod tests {
         assert_eq!(enter(200 * PAGE..200 * PAGE + 1), 13);
         // The file has grown since it was opened.
         assert_eq!(enter(1000 * PAGE..1001 * PAGE), 13);
-        let left: Vec<_> = std::iter::from_fn(|| pages.leave_next()).collect();
-        assert_eq!(left, [0..70 * PAGE, 200 * PAGE..201 * PAGE]);
+        let ranges: Vec<_> = std::iter::from_fn(|| pages.leave_next()).collect();
+        assert_eq!(ranges, [0..70 * PAGE, 200 * PAGE..201 * PAGE]);
         assert_eq!(enter(0..0), 0);
         assert_eq!(enter(60 * PAGE..70 * PAGE), 10);
         // A few at a time, continuing from the last group.

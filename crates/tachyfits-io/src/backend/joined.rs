@@ -223,10 +223,10 @@ mod tests {
         let file = FileStorage::open(&path).unwrap();
         let members: Vec<Arc<dyn Storage>> = vec![Arc::new(file), Arc::new(direct)];
         let alignment = members[1].profile().alignment as u64;
-        let joined = JoinedStorage::new(members);
-        assert_eq!(joined.base(1), 10_000u64.next_multiple_of(alignment));
-        let mut across = vec![1; (joined.base(1) + 5 - 9_995) as usize];
-        joined.read_exact_at(9_995, &mut across).unwrap();
+        let storage = JoinedStorage::new(members);
+        assert_eq!(storage.base(1), 10_000u64.next_multiple_of(alignment));
+        let mut across = vec![1; (storage.base(1) + 5 - 9_995) as usize];
+        storage.read_exact_at(9_995, &mut across).unwrap();
         assert!(across[..5].iter().chain(&across[across.len() - 5..]).all(|&byte| byte == 7));
         assert!(across[5..across.len() - 5].iter().all(|&byte| byte == 0));
     }

@@ -95,8 +95,8 @@ pub(crate) fn slice_of(content: &[u8], range: Range<u64>) -> Option<&[u8]> {
 
 impl fmt::Debug for MemoryStorage<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("MemoryStorage");
-        shown.field("name", &self.name()).field("bytes", &self.bytes()).finish()
+        let mut output = formatter.debug_struct("MemoryStorage");
+        output.field("name", &self.name()).field("bytes", &self.bytes()).finish()
     }
 }
 

@@ -79,16 +79,17 @@ pub(crate) fn enter(bytes: &[u8]) {
 
 /// Maps the pages of several slices.
 pub(crate) fn enter_all<'a>(places: impl Iterator<Item = &'a [u8]>) {
-    let mut seen = 0;
+    let mut checksum = 0;
     for bytes in places {
         let Some(first) = bytes.first() else { continue };
-        seen ^= first;
+        checksum ^= first;
         let next = AROUND - bytes.as_ptr().addr() % AROUND;
         if next < bytes.len() {
-            seen ^= bytes[next..].iter().step_by(AROUND).fold(0, |seen, byte| seen ^ byte);
+            checksum ^=
+                bytes[next..].iter().step_by(AROUND).fold(0, |checksum, byte| checksum ^ byte);
         }
     }
-    std::hint::black_box(seen);
+    std::hint::black_box(checksum);
 }
 
 /// Whether cached bytes of a map are in small pages, which the system maps in pieces. Maps their pages. Pages that are
@@ -207,9 +208,9 @@ mod tests {
         whole.intact(0..100_000).unwrap();
         assert_eq!(sum(whole.cached(0..100_000).unwrap()), 100_000);
         drop(broken);
-        let again = mapped(&first);
-        assert_eq!(again.cached(0..10), Some(&[1; 10][..]));
-        again.intact(0..10).unwrap();
+        let second_map = mapped(&first);
+        assert_eq!(second_map.cached(0..10), Some(&[1; 10][..]));
+        second_map.intact(0..10).unwrap();
     }
 
     #[test]

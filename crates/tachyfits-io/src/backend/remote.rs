@@ -69,9 +69,9 @@ impl Kept {
         self.parts.sort_by_key(|part| part.offset);
         let mut end = 0;
         for part in &mut self.parts {
-            let known = (end.max(part.offset) - part.offset).min(part.bytes.len() as u64);
-            part.bytes.drain(..known as usize);
-            part.offset += known;
+            let overlap = (end.max(part.offset) - part.offset).min(part.bytes.len() as u64);
+            part.bytes.drain(..overlap as usize);
+            part.offset += overlap;
             end = end.max(part.offset + part.bytes.len() as u64);
         }
         self.parts.retain(|part| !part.bytes.is_empty());

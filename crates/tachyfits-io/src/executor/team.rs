@@ -241,11 +241,11 @@ impl<'w> Worker<'w> {
     /// Whether other runs should have this thread's permit. The thread must then end.
     pub(crate) fn is_wanted_elsewhere(&self) -> bool {
         let looks = self.run.attention.load(Ordering::Relaxed) && Permit::is_held();
-        let wanted = looks && self.run.give_way(Then::End);
-        if wanted {
+        let ends = looks && self.run.give_way(Then::End);
+        if ends {
             Permit::set(false);
         }
-        wanted
+        ends
     }
 
     /// Whether this thread may compute: not if the run was stopped, or ended, while it waited for a permit.

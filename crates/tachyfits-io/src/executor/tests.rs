@@ -56,10 +56,10 @@ fn nap() {
 }
 
 /// Waits for a condition that must become true.
-fn until(what: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !what() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "it never comes");
+fn until(condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < Duration::from_secs(30), "it never comes");
         thread::yield_now();
     }
 }
@@ -138,8 +138,8 @@ fn many_runs_compute_on_no_more_threads_than_there_are_permits() {
                         ..PipelineOptions::default()
                     };
                     let each = |_| gauge.during(nap);
-                    let found = sums(file, &Tens(40, true), &options, &each).unwrap();
-                    assert_eq!(&found, expected);
+                    let result = sums(file, &Tens(40, true), &options, &each).unwrap();
+                    assert_eq!(&result, expected);
                     let mut out = [0; 400];
                     fill(file, 0, &mut out, 10, &options, |_| gauge.during(nap)).unwrap();
                 });
@@ -152,9 +152,9 @@ fn many_runs_compute_on_no_more_threads_than_there_are_permits() {
 
 #[test]
 fn one_run_has_all_permits() {
-    let (executor, both) = (Executor::new(3), std::sync::Barrier::new(3));
+    let (executor, barrier) = (Executor::new(3), std::sync::Barrier::new(3));
     work(&Job::on(&executor), 3, &|_| {
-        both.wait();
+        barrier.wait();
     })
     .unwrap();
     assert!(executor.is_idle());
@@ -375,8 +375,8 @@ impl Storage for Slow<'_> {
         self.gauge.during(|| {
             nap();
             requests.iter_mut().try_for_each(|Request { offset, buffer }| {
-                let wanted = *offset..*offset + buffer.len() as u64;
-                let all = |ranges: &mut Vec<Range<u64>>| ranges.push(wanted);
+                let range = *offset..*offset + buffer.len() as u64;
+                let all = |ranges: &mut Vec<Range<u64>>| ranges.push(range);
                 fetch(&self.inner, all, |fetched| buffer.copy_from_slice(fetched.piece(0)))
             })
         })
@@ -410,9 +410,9 @@ fn reading_that_computes_needs_permits_too() {
                         job: Some(&job),
                         ..PipelineOptions::default()
                     };
-                    let found = sums(storage, &Tens(40, true), &options, &|_| gauge.during(nap));
+                    let result = sums(storage, &Tens(40, true), &options, &|_| gauge.during(nap));
                     let sum = |ten: &[u8]| ten.iter().map(|&byte| u64::from(byte)).sum::<u64>();
-                    assert_eq!(found.unwrap(), expected.chunks(10).map(sum).collect::<Vec<_>>());
+                    assert_eq!(result.unwrap(), expected.chunks(10).map(sum).collect::<Vec<_>>());
                     let error = sums(storage, &Tens(1, true), &options, &|_| ()).unwrap_err();
                     assert_eq!(error.code(), "io-budget");
                 });
@@ -450,14 +450,15 @@ fn a_thread_that_waits_for_a_device_needs_no_permit() {
 #[test]
 fn a_token_that_waits_for_another_thread_lends_its_permit() {
     let executor = Executor::new(1);
-    let both = Arc::new(std::sync::Barrier::new(2));
+    let barrier = Arc::new(std::sync::Barrier::new(2));
     thread::scope(|scope| {
         for _ in 0..2 {
-            let (executor, both, once) = (&executor, Arc::clone(&both), AtomicBool::new(false));
+            let (executor, barrier, once) =
+                (&executor, Arc::clone(&barrier), AtomicBool::new(false));
             // Each thread waits in the middle of its work until the other is in its own.
             let meet = move || {
                 if !once.swap(true, Ordering::SeqCst) {
-                    without_permit(|| both.wait());
+                    without_permit(|| barrier.wait());
                 }
                 false
             };
@@ -524,15 +525,15 @@ fn a_token_is_asked_within_the_storage_that_computes() {
     let (gauge, open) = (Gauge::default(), AtomicBool::new(true));
     let inner = MemoryStorage::new("inner", content(400));
     let storage = Slow { inner, gauge: &gauge, computes: true, gate: &open };
-    let asked = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&asked);
+    let calls = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&calls);
     let poll = move || count.fetch_add(1, Ordering::SeqCst) >= 3;
     let job = Job::on(&Executor::new(1)).with_token(CancelToken::new().polling(poll));
     let options = PipelineOptions { job: Some(&job), ..PipelineOptions::default() };
     // One block of one task.
     let error = fill(&storage, 0, &mut [0; 400], 100, &options, |_| ()).unwrap_err();
     assert_eq!(error.code(), "io-cancelled");
-    assert!(gauge.most() == 1 && asked.load(Ordering::SeqCst) >= 4);
+    assert!(gauge.most() == 1 && calls.load(Ordering::SeqCst) >= 4);
 }
 
 /// Returns an entry for a run without threads.
@@ -556,8 +557,8 @@ proptest! {
         let mut state = Permits { permits, turn: Duration::ZERO, held: 0, runs };
         state.settle(false);
         let shared: usize = state.runs.iter().map(|entry| entry.share).sum();
-        let wanted: usize = state.runs.iter().map(|entry| entry.most).sum();
-        prop_assert_eq!(shared, permits.min(wanted));
+        let threads: usize = state.runs.iter().map(|entry| entry.most).sum();
+        prop_assert_eq!(shared, permits.min(threads));
         for a in &state.runs {
             prop_assert!(a.share <= a.most);
             for b in &state.runs {

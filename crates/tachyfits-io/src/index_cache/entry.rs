@@ -113,23 +113,23 @@ impl CacheEntry {
 /// Writes the content of a file.
 fn write(file: &mut File, key: &str, object: Object<'_>, parts: &[Part]) -> io::Result<()> {
     let mut crc = Crc::new();
-    let mut put = |bytes: &[u8]| {
+    let mut write = |bytes: &[u8]| {
         crc.update(bytes);
         file.write_all(bytes)
     };
-    put(MAGIC)?;
-    put(&object.bytes.to_le_bytes())?;
+    write(MAGIC)?;
+    write(&object.bytes.to_le_bytes())?;
     for text in [key, object.version] {
-        put(&(text.len() as u64).to_le_bytes())?;
-        put(text.as_bytes())?;
+        write(&(text.len() as u64).to_le_bytes())?;
+        write(text.as_bytes())?;
     }
-    put(&(parts.len() as u64).to_le_bytes())?;
+    write(&(parts.len() as u64).to_le_bytes())?;
     for part in parts {
-        put(&part.offset.to_le_bytes())?;
-        put(&(part.bytes.len() as u64).to_le_bytes())?;
+        write(&part.offset.to_le_bytes())?;
+        write(&(part.bytes.len() as u64).to_le_bytes())?;
     }
     for part in parts {
-        put(&part.bytes)?;
+        write(&part.bytes)?;
     }
     let sum = crc.sum();
     file.write_all(&sum.to_le_bytes())
@@ -238,18 +238,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let entry = CacheEntry::of(folder.path(), "https://a.org/x".into());
         entry.store(OBJECT, &some_parts());
-        let whole = fs::read(&entry.path).unwrap();
-        for length in 0..whole.len() {
-            fs::write(&entry.path, &whole[..length]).unwrap();
+        let content = fs::read(&entry.path).unwrap();
+        for length in 0..content.len() {
+            fs::write(&entry.path, &content[..length]).unwrap();
             assert_eq!(entry.load(OBJECT), None, "{length} bytes");
         }
-        for at in 0..whole.len() {
-            let mut damaged = whole.clone();
+        for at in 0..content.len() {
+            let mut damaged = content.clone();
             damaged[at] ^= 0x10;
             fs::write(&entry.path, &damaged).unwrap();
             assert_eq!(entry.load(OBJECT), None, "byte {at}");
         }
-        fs::write(&entry.path, [whole.clone(), whole].concat()).unwrap();
+        fs::write(&entry.path, [content.clone(), content].concat()).unwrap();
         assert_eq!(entry.load(OBJECT), None);
     }
 
@@ -311,9 +311,9 @@ mod tests {
             let mut target = fs::File::create(folder.path().join("x")).unwrap();
             super::write(&mut target, "key", OBJECT, &parts).unwrap();
             file.extend(fs::read(folder.path().join("x")).unwrap());
-            let apart = parts.windows(2).all(|pair| pair[0].offset + pair[0].bytes.len() as u64 <= pair[1].offset);
+            let are_disjoint = parts.windows(2).all(|pair| pair[0].offset + pair[0].bytes.len() as u64 <= pair[1].offset);
             let within = parts.iter().all(|part| !part.bytes.is_empty() && part.offset + part.bytes.len() as u64 <= 1000);
-            prop_assert_eq!(super::parts(&file, "key", OBJECT), (apart && within).then_some(parts));
+            prop_assert_eq!(super::parts(&file, "key", OBJECT), (are_disjoint && within).then_some(parts));
         }
     }
 }

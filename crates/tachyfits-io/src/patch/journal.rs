@@ -112,15 +112,15 @@ fn fnv(bytes: &[u8]) -> u64 {
 /// [`IoError::Journal`] if the journal is damaged: a user must decide what to do.
 pub(super) fn find(target: &Path, file: &File) -> Result<Found, IoError> {
     let beside = path_of(target);
-    let found = find_at(beside.clone(), target, file)?;
-    if matches!(found, Found::Whole(..) | Found::Closed) {
-        return Ok(found);
+    let result = find_at(beside.clone(), target, file)?;
+    if matches!(result, Found::Whole(..) | Found::Closed) {
+        return Ok(result);
     }
     match system::mark(file) {
-        None => Ok(found),
+        None => Ok(result),
         // The attribute names the journal that was checked, possibly by another path.
         Some(marked) if fs::canonicalize(&marked).ok() == fs::canonicalize(&beside).ok() => {
-            Ok(match found {
+            Ok(match result {
                 Found::Nothing => Found::Lost(marked),
                 foreign => foreign,
             })
@@ -134,8 +134,8 @@ pub(super) fn find(target: &Path, file: &File) -> Result<Found, IoError> {
 }
 
 fn find_at(path: PathBuf, target: &Path, file: &File) -> Result<Found, IoError> {
-    let found = match fs::symlink_metadata(&path) {
-        Ok(found) => found,
+    let journal_metadata = match fs::symlink_metadata(&path) {
+        Ok(journal_metadata) => journal_metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
         // The longest file names leave no room for the suffix of a journal.
         Err(error) if error.kind() == io::ErrorKind::InvalidFilename => return Ok(Found::Nothing),
@@ -143,7 +143,7 @@ fn find_at(path: PathBuf, target: &Path, file: &File) -> Result<Found, IoError> 
     };
     let unusable = |source| IoError::Open { path: path.clone(), source };
     let about = file.metadata().map_err(unusable)?;
-    if let Some(foreign) = foreign_by_looks(&found, &about) {
+    if let Some(foreign) = foreign_by_looks(&journal_metadata, &about) {
         return Ok(foreign);
     }
     // The flags neither follow a link nor wait for a pipe that replaced the journal meanwhile.
@@ -161,7 +161,7 @@ fn find_at(path: PathBuf, target: &Path, file: &File) -> Result<Found, IoError> 
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             let born = |metadata: &Metadata| metadata.created().ok();
-            return Ok(match born(&about).zip(born(&found)) {
+            return Ok(match born(&about).zip(born(&journal_metadata)) {
                 Some((file, journal)) if file > journal => Found::Foreign {
                     reason: "it is older than the file of that name",
                     removable: true,
@@ -242,8 +242,8 @@ impl Journal {
         let unfinished = Unfinished::beside(&path, MODE).map_err(failed)?;
         let file = unfinished.file().try_clone().map_err(failed)?;
         let journal = Journal { path: path.clone(), target: target.to_owned(), file };
-        let written = journal.fill(from, stamp, ranges, new_bytes);
-        written.map_err(|source| {
+        let result = journal.fill(from, stamp, ranges, new_bytes);
+        result.map_err(|source| {
             let expected = ranges.iter().map(|range| range.end - range.start).sum();
             IoError::Write { path: path.clone(), offset: 0, expected, source }
         })?;
@@ -383,10 +383,11 @@ impl Journal {
         let mut head = [0; RECORDS_OFFSET as usize];
         let length = read_up_to(&self.file, 0, &mut head)?;
         let first = &head[..length.min(MAGIC.len())];
-        let known = MAGIC.iter().zip(first).filter(|(expected, found)| expected == found).count();
-        if known < first.len() {
+        let matching =
+            MAGIC.iter().zip(first).filter(|(expected, actual)| expected == actual).count();
+        if matching < first.len() {
             // A damaged journal differs in a few bytes, any other file in most of them.
-            return Ok(Err(match 2 * known > first.len() {
+            return Ok(Err(match 2 * matching > first.len() {
                 true => Unreadable::Damaged("its first bytes are not those of a journal"),
                 false => Unreadable::NoJournal,
             }));
@@ -409,19 +410,19 @@ impl Journal {
         let mut ranges = Vec::new();
         let mut rest = size - RECORDS_OFFSET - 8;
         for _ in 0..numbers[6] {
-            let Some(left) = rest.checked_sub(16) else { break };
+            let Some(remaining) = rest.checked_sub(16) else { break };
             let (start, length) = (number(&mut records)?, number(&mut records)?);
-            let Some(left) = left.checked_sub(length) else { break };
+            let Some(remaining) = remaining.checked_sub(length) else { break };
             io::copy(&mut (&mut records).take(length), &mut io::sink())?;
             ranges.push(start..start.saturating_add(length));
-            rest = left;
+            rest = remaining;
         }
-        let found = u64::from(records.crc.sum());
-        let whole = rest == 0
+        let checksum = u64::from(records.crc.sum());
+        let is_complete = rest == 0
             && ranges.len() as u64 == numbers[6]
             && ranges.iter().all(|range| range.end <= numbers[0])
-            && number(&mut records.inner)? == found;
-        if !whole {
+            && number(&mut records.inner)? == checksum;
+        if !is_complete {
             return Ok(Err(Unreadable::Damaged("the sum of its content is wrong")));
         }
         Ok(Ok(Content {
@@ -482,8 +483,8 @@ fn born(metadata: &Metadata) -> (u64, u64) {
 /// program copies another file over this one, into the same inode.
 fn fingerprint(file: &File, ranges: &[Range<u64>], end: u64) -> io::Result<u32> {
     let mut sum = Crc::new();
-    let apart = (end / SAMPLES).max(SAMPLE_BYTES);
-    for at in (0..end).step_by(apart as usize) {
+    let distance = (end / SAMPLES).max(SAMPLE_BYTES);
+    for at in (0..end).step_by(distance as usize) {
         let until = end.min(at + SAMPLE_BYTES);
         let mut sample = [0; SAMPLE_BYTES as usize];
         let length = read_up_to(file, at, &mut sample[..(until - at) as usize])?;

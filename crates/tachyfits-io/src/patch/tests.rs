@@ -158,8 +158,8 @@ fn a_file_is_not_held_while_a_change_is_to_be_restored() {
     drop(stamp.hold(&path).unwrap());
     interrupt(&path);
     assert_eq!(stamp.hold(&path).unwrap_err().code(), "io-unfinished");
-    let begun = Patch::begin(&path, &stamp, &[0..1], 36);
-    assert_eq!(begun.unwrap_err().code(), "io-unfinished");
+    let patch = Patch::begin(&path, &stamp, &[0..1], 36);
+    assert_eq!(patch.unwrap_err().code(), "io-unfinished");
 }
 
 #[test]
@@ -210,8 +210,8 @@ const CHILD: &str = "TACHYFITS_TEST_PATCH";
 
 #[test]
 fn child() {
-    let Ok(told) = std::env::var(CHILD) else { return };
-    let mut words = told.splitn(3, ':');
+    let Ok(arguments) = std::env::var(CHILD) else { return };
+    let mut words = arguments.splitn(3, ':');
     let mut number = || words.next().unwrap().parse::<u64>().unwrap();
     let (at, new_bytes) = (number(), number());
     let path = PathBuf::from(words.next().unwrap());
@@ -221,7 +221,7 @@ fn child() {
 #[test]
 fn whenever_the_process_ends_the_next_edit_makes_the_file_whole() {
     for new_bytes in [40, 36, 10] {
-        let mut seen = Vec::new();
+        let mut outcomes = Vec::new();
         for at in 0.. {
             let (_directory, path) = file(OLD);
             let status = Command::new(std::env::current_exe().unwrap())
@@ -242,12 +242,12 @@ fn whenever_the_process_ends_the_next_edit_makes_the_file_whole() {
                 None => assert!(!waiting && content == OLD),
             }
             assert!(!path_of(&path).exists());
-            seen.push(recovery);
+            outcomes.push(recovery);
         }
-        assert_eq!(seen.first(), Some(&None), "{seen:?}");
-        let seen: Vec<_> = seen.into_iter().flatten().collect();
-        assert!(seen.contains(&Recovery::Undone), "{seen:?}");
-        assert!(seen.contains(&Recovery::Finished), "{seen:?}");
+        assert_eq!(outcomes.first(), Some(&None), "{outcomes:?}");
+        let outcomes: Vec<_> = outcomes.into_iter().flatten().collect();
+        assert!(outcomes.contains(&Recovery::Undone), "{outcomes:?}");
+        assert!(outcomes.contains(&Recovery::Finished), "{outcomes:?}");
     }
 }
 
@@ -371,8 +371,9 @@ fn an_invalid_journal_does_not_prevent_reading() {
         interrupt(&journal.with_file_name("edited.fits"));
         fs::hard_link(journal, journal.with_extension("link")).unwrap();
     };
-    let made: [&dyn Fn(&Path); 5] = [&empty, &directory_of_that_name, &link, &text, &named_twice];
-    for (number, make) in made.into_iter().enumerate() {
+    let obstacles: [&dyn Fn(&Path); 5] =
+        [&empty, &directory_of_that_name, &link, &text, &named_twice];
+    for (number, make) in obstacles.into_iter().enumerate() {
         let (_directory, path) = file(OLD);
         make(&path_of(&path));
         let (content, notices) = opened(&path).unwrap();
@@ -438,7 +439,7 @@ fn a_lock_on_a_file_that_was_replaced_meanwhile_is_not_enough() {
     let (_directory, path) = file(OLD);
     let stamp = Stamp::of(&path).unwrap();
     // Another edit, which writes a new file, has the lock and renames the new file to this name.
-    let held = stamp.hold(&path).unwrap();
+    let lock = stamp.hold(&path).unwrap();
     let late = std::thread::scope(|scope| {
         let late = scope.spawn(|| {
             loop {
@@ -451,7 +452,7 @@ fn a_lock_on_a_file_that_was_replaced_meanwhile_is_not_enough() {
         std::thread::sleep(std::time::Duration::from_millis(20));
         fs::write(path.with_extension("new"), OLD).unwrap();
         fs::rename(path.with_extension("new"), &path).unwrap();
-        drop(held);
+        drop(lock);
         late.join().unwrap()
     });
     use std::os::unix::fs::MetadataExt;
@@ -527,12 +528,12 @@ proptest! {
     #[test]
     fn ranges_are_joined(ranges in prop::collection::vec((0u64..50, 0u64..9), 0..9), end in 0u64..60) {
         let ranges: Vec<_> = ranges.into_iter().map(|(at, length)| at..at + length).collect();
-        let joined = joined(&ranges, end);
+        let merged = joined(&ranges, end);
         for byte in 0..70 {
-            let named = byte < end && ranges.iter().any(|range| range.contains(&byte));
-            prop_assert_eq!(named, joined.iter().any(|range| range.contains(&byte)));
+            let listed = byte < end && ranges.iter().any(|range| range.contains(&byte));
+            prop_assert_eq!(listed, merged.iter().any(|range| range.contains(&byte)));
         }
-        prop_assert!(joined.windows(2).all(|pair| pair[0].end < pair[1].start));
+        prop_assert!(merged.windows(2).all(|pair| pair[0].end < pair[1].start));
     }
 }
 
@@ -540,11 +541,11 @@ proptest! {
 fn a_file_is_let_go_though_a_process_that_is_being_started_has_it_still() {
     let (_directory, path) = file(OLD);
     let stamp = Stamp::of(&path).unwrap();
-    let held = stamp.hold(&path).unwrap();
+    let lock = stamp.hold(&path).unwrap();
     assert!(matches!(stamp.hold(&path), Err(IoError::Busy { .. })));
     // State of a process between fork and exec: it shares the open file.
-    let inherited = held.file.try_clone().unwrap();
-    drop(held);
+    let inherited = lock.file.try_clone().unwrap();
+    drop(lock);
     stamp.hold(&path).unwrap();
     let patch = Patch::begin(&path, &stamp, &[0..1], OLD.len() as u64).unwrap();
     let also_inherited = patch.file.file.try_clone().unwrap();

@@ -96,11 +96,11 @@ fn opening_takes_one_request_and_ranges_go_at_a_time() {
 fn reads_that_follow_one_another_are_read_ahead() {
     let (server, file, storage) = served(6 << 20, usual);
     let storage = storage.expect("a storage");
-    let mut whole = vec![0; file.len()];
-    for (n, part) in whole.chunks_mut(8000).enumerate() {
+    let mut bytes = vec![0; file.len()];
+    for (n, part) in bytes.chunks_mut(8000).enumerate() {
         storage.read_exact_at(n as u64 * 8000, part).expect("the bytes");
     }
-    assert_eq!(whole, file);
+    assert_eq!(bytes, file);
     assert!(server.log().len() < 10, "{} requests", server.log().len());
 }
 
@@ -108,8 +108,8 @@ fn reads_that_follow_one_another_are_read_ahead() {
 fn a_small_file_of_a_server_without_parts_is_downloaded() {
     let file = content(100_000);
     let copy = file.clone();
-    let whole = move |_: &Query| Answer { body: copy.clone(), ..Answer::status("200 OK") };
-    let server = Server::new(whole);
+    let respond = move |_: &Query| Answer { body: copy.clone(), ..Answer::status("200 OK") };
+    let server = Server::new(respond);
     let mut notices = Vec::new();
     let source = Source::from(server.url("cube.fits"));
     let storage = source.open(&SourceOptions::default(), &mut notices).expect("a storage");
@@ -287,8 +287,8 @@ fn a_wait_ends_when_the_work_is_cancelled() {
     let started = Instant::now();
     let job = Job::on(&Executor::new(1)).with_token(token);
     let options = PipelineOptions::default().job(Some(&job));
-    let ended =
+    let outcome =
         run(&*storage, &Last, &options, || (), |(), _, _| Ok(()), |_, ()| Ok::<(), IoError>(()));
-    assert!(matches!(ended, Err(IoError::Cancelled)), "{ended:?}");
+    assert!(matches!(outcome, Err(IoError::Cancelled)), "{outcome:?}");
     assert!(started.elapsed() < Duration::from_secs(10));
 }

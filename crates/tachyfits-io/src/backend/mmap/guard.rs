@@ -124,8 +124,8 @@ impl MapGuard {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
         // SAFETY: the page belongs to our map, whose owner keeps it while any thread touches it and which ends at a
         // page boundary; so no other memory is replaced. The memory stays readable.
-        let put = unsafe { libc::mmap(page, bytes, libc::PROT_READ, flags, -1, 0) };
-        put == page
+        let address_of_zeros = unsafe { libc::mmap(page, bytes, libc::PROT_READ, flags, -1, 0) };
+        address_of_zeros == page
     }
 }
 
@@ -146,10 +146,10 @@ pub(super) fn take_signal() -> io::Result<()> {
     PAGE_BYTES.store(usize::try_from(page).unwrap_or(4096), SeqCst);
     PREVIOUS.1.store(current.sa_flags, SeqCst);
     PREVIOUS.0.store(current.sa_sigaction, SeqCst);
-    let mut taken = current;
-    taken.sa_sigaction = ours;
-    taken.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
-    action(Some(&taken))?;
+    let mut new = current;
+    new.sa_sigaction = ours;
+    new.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+    action(Some(&new))?;
     Ok(())
 }
 
@@ -160,18 +160,18 @@ fn action(new: Option<&libc::sigaction>) -> io::Result<libc::sigaction> {
     let mut old: libc::sigaction = unsafe { std::mem::zeroed() };
     // SAFETY: both point to structures that live over the call, or `new` is null, which only queries. If it sets our
     // handler, that is `on_bus_error`, with the flag that its signature needs.
-    let done = unsafe { libc::sigaction(libc::SIGBUS, new, &raw mut old) };
-    if done == 0 { Ok(old) } else { Err(io::Error::last_os_error()) }
+    let result = unsafe { libc::sigaction(libc::SIGBUS, new, &raw mut old) };
+    if result == 0 { Ok(old) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Handles SIGBUS.
 extern "C" fn on_bus_error(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: with SA_SIGINFO the system passes a structure that lives while the handler runs.
-    let told = unsafe { &*info };
+    let signal_info = unsafe { &*info };
     // A positive code is a fault reported by the system; otherwise a process sent the signal.
-    let is_fault = told.si_code > 0;
+    let is_fault = signal_info.si_code > 0;
     // SAFETY: the system provides the address with every SIGBUS; it is used only for faults.
-    let address = unsafe { told.si_addr() }.addr();
+    let address = unsafe { signal_info.si_addr() }.addr();
     if is_fault && GUARDED.iter().any(|watch| watch.repair(address)) {
         return;
     }
@@ -230,9 +230,9 @@ fn is_pending() -> bool {
     // SAFETY: a set of bits, for all of which zero is valid.
     let mut waiting: libc::sigset_t = unsafe { std::mem::zeroed() };
     // SAFETY: fills the set, which lives over the call; allowed in a signal handler.
-    let known = unsafe { libc::sigpending(&raw mut waiting) } == 0;
+    let is_filled = unsafe { libc::sigpending(&raw mut waiting) } == 0;
     // SAFETY: reads the set, which is initialised; allowed in a signal handler.
-    known && unsafe { libc::sigismember(&raw const waiting, libc::SIGBUS) } == 1
+    is_filled && unsafe { libc::sigismember(&raw const waiting, libc::SIGBUS) } == 1
 }
 
 /// Lets the next SIGBUS end the process.

@@ -1,4 +1,4 @@
-//! Read-ahead for runs of short reads, such as storages make that decode tiles or compute pixels on demand.
+//! Read-ahead for runs of short reads, which come from storages that decode tiles or compute pixels on demand.
 //!
 //! The rules are those of kernels for files: read-ahead begins with the third read of a run, and never exceeds the
 //! number of bytes that the run has used, except for a short first window.
