@@ -56,11 +56,11 @@ pub(crate) fn decompress(
     let (rest, bytes) = (Cell::new((0, 0)), Cell::new(0));
     // After a panic, the call cannot be forwarded, because the header is already written.
     let _ = catch_unwind(AssertUnwindSafe(|| {
-        each_chunk(functions, output, image, settings, |(next, read), offset, content| {
+        each_chunk(functions, output, image, settings, |(next, bytes_read), offset, content| {
             let is_written = functions.write(output, offset, content);
             if is_written {
                 rest.set(next);
-                bytes.set(bytes.get() + read);
+                bytes.set(bytes.get() + bytes_read);
             }
             is_written
         })
@@ -115,8 +115,8 @@ fn each_chunk(
         if memory::resize(&mut buffer, length, 0, "decompressed pixels").is_err() {
             return false;
         }
-        let Ok(read) = image.read(first, &mut buffer, settings) else { return false };
-        if !take(((next, tile), read), data + first * size, &buffer) {
+        let Ok(bytes_read) = image.read(first, &mut buffer, settings) else { return false };
+        if !take(((next, tile), bytes_read), data + first * size, &buffer) {
             return false;
         }
         first = next;
@@ -168,18 +168,23 @@ fn copy_tiles(
         _ => 82,
     };
     for tile in tile..grid.count() {
-        let found = grid.tile(tile);
+        let tile_place = grid.tile(tile);
         let place = TilePlace {
-            first: found.first.iter().map(|&first| first as i64 + 1).collect(),
-            last: found.first.iter().zip(&found.shape).map(|(a, b)| (a + b) as i64).collect(),
+            first: tile_place.first.iter().map(|&first| first as i64 + 1).collect(),
+            last: tile_place
+                .first
+                .iter()
+                .zip(&tile_place.shape)
+                .map(|(a, b)| (a + b) as i64)
+                .collect(),
             element: pixel as i64 + 1,
-            pixels: found.pixels() as i64,
+            pixels: tile_place.pixels() as i64,
         };
         let status = functions.copy_tile(files, code, &place, image.null, &mut buffer);
         if status > 0 {
             return status;
         }
-        pixel += found.pixels();
+        pixel += tile_place.pixels();
     }
     0
 }

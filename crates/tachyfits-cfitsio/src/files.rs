@@ -61,9 +61,9 @@ pub(crate) fn storage(
     let files = files.get_or_insert_default();
     files.calls += 1;
     let calls = files.calls;
-    let own = files.descriptors();
+    let descriptors = files.descriptors();
     if let Some(open) = files.open.get_mut(&key) {
-        let descriptor = open.storage.descriptor_elsewhere(Some(open.descriptor), &own);
+        let descriptor = open.storage.descriptor_elsewhere(Some(open.descriptor), &descriptors);
         if open.name == name
             && descriptor == Some(open.descriptor)
             && open.storage.check_unchanged().is_ok()
@@ -76,7 +76,7 @@ pub(crate) fn storage(
         files.close(&key);
     }
     let storage = open_again(&name).ok_or(Reason::File)?;
-    let descriptor = storage.descriptor_elsewhere(None, &own).ok_or(Reason::Changed)?;
+    let descriptor = storage.descriptor_elsewhere(None, &descriptors).ok_or(Reason::Changed)?;
     if !has_blocks(&storage, &range) || !is_alike(functions, file, &storage, range) {
         return Err(Reason::Changed);
     }
@@ -110,9 +110,9 @@ pub(crate) fn tiled(
         let mut files = lock(&FILES)?;
         files.as_mut().and_then(|files| files.open.get_mut(&key)).map(take)
     };
-    let mut known = None;
-    with_file(&mut |open| known = open.tiled.clone().filter(|tiled| tiled.0 == header));
-    if let Some((_, tiled)) = known {
+    let mut open_image = None;
+    with_file(&mut |open| open_image = open.tiled.clone().filter(|tiled| tiled.0 == header));
+    if let Some((_, tiled)) = open_image {
         return Ok(tiled);
     }
     let tiled = Arc::new(TiledImage::open(storage, header)?);

@@ -63,14 +63,14 @@ impl Reserve {
             return null_mut();
         }
         let mut begin = 0;
-        let taken = self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, |state| {
+        let result = self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, |state| {
             begin = (state as u32 as usize).next_multiple_of(layout.align());
             let end = begin + layout.size();
             let blocks = (state >> 32) + 1;
             (end <= RESERVE_BYTES).then_some(blocks << 32 | end as u64)
         });
         // SAFETY: within the reserve.
-        if taken.is_ok() { unsafe { self.start().add(begin) } } else { null_mut() }
+        if result.is_ok() { unsafe { self.start().add(begin) } } else { null_mut() }
     }
 
     fn has(&self, block: *mut u8) -> bool {

@@ -177,9 +177,9 @@ impl Elements {
         let executor = executor(settings.threads).ok_or(Reason::Busy)?;
         let job = Job::on(&executor);
         let options = RunOptions::new().threads(threads).job(Some(&job));
-        let read =
+        let result =
             self.array.read(storage, self.first, request.kind, rule, nulls, values, &options);
-        let (report, counts) = read.map_err(|_| Reason::Reading)?;
+        let (report, counts) = result.map_err(|_| Reason::Reading)?;
         if counts.odd > 0 {
             return Err(Reason::Value);
         }
@@ -273,25 +273,25 @@ mod tests {
 
     #[test]
     fn elements_of_columns_go_on_in_the_next_row() {
-        let found = Elements::run(&facts(), BINARY_TABLE, 10).unwrap();
+        let elements = Elements::run(&facts(), BINARY_TABLE, 10).unwrap();
         let encoding = Encoding::plain(PixelType::I16);
         let array = StridedArray::new(2880, encoding, &[(5, 2), (3, 30)]).unwrap();
-        assert_eq!(found, Elements { array, encoding, first: 2 });
+        assert_eq!(elements, Elements { array, encoding, first: 2 });
     }
 
     #[test]
     fn sections_skip_pixels() {
         let facts = ColumnFacts { hdu_type: IMAGE, ..facts() };
-        let found = Elements::section(&facts, &[10, 7], &[2, 3], &[9, 6], &[3, 2]).unwrap();
+        let elements = Elements::section(&facts, &[10, 7], &[2, 3], &[9, 6], &[3, 2]).unwrap();
         let encoding = Encoding::plain(PixelType::I16);
         let begin = 2880 + 2 * (2 * 10 + 1);
         let array = StridedArray::new(begin, encoding, &[(3, 6), (2, 40)]).unwrap();
-        assert_eq!(found, Elements { array, encoding, first: 0 });
+        assert_eq!(elements, Elements { array, encoding, first: 0 });
     }
 
     #[test]
     fn scaling_and_null_values_become_an_encoding() {
-        let of = |facts: ColumnFacts| facts.encoding(BINARY_TABLE).map(|found| found.0);
+        let of = |facts: ColumnFacts| facts.encoding(BINARY_TABLE).map(|encoding| encoding.0);
         let plain = Encoding::plain(PixelType::I16);
         assert_eq!(of(facts()), Ok(plain));
         let unsigned = of(ColumnFacts { zero: 32_768.0, null: -1, ..facts() });

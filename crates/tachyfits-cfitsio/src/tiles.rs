@@ -120,8 +120,8 @@ impl TiledImage {
             let (out, options) =
                 (bytemuck::cast_slice_mut(&mut ours), RunOptions::new().threads(1));
             let (rule, nulls) = (NullRule::Nothing, NullOutput::Value(0));
-            let read = image.read_run(0, PixelType::F64, rule, nulls, out, &options);
-            read.map_err(|_| Reason::Reading)?;
+            let result = image.read_run(0, PixelType::F64, rule, nulls, out, &options);
+            result.map_err(|_| Reason::Reading)?;
             Ok(ours.iter().zip(&theirs).all(|(ours, theirs)| ours.to_bits() == theirs.to_bits()))
         };
         match (is_alike(&self.image)?, is_alike(&self.unscaled)?) {
@@ -153,7 +153,7 @@ impl TiledImage {
         let job = Job::on(&executor);
         let options = RunOptions::new().threads(threads).job(Some(&job));
         let axes = image.axes();
-        let read = match &request.place {
+        let result = match &request.place {
             Place::Run { first, .. } if axes.len() <= RUN_AXES => {
                 let first = u64::try_from(first - 1).map_err(|_| Reason::Arguments)?;
                 image.read_run(first, request.kind, rule, nulls, values, &options)
@@ -197,7 +197,7 @@ impl TiledImage {
             }
             _ => return Err(Reason::Arguments),
         };
-        let (report, counts) = read.map_err(|_| Reason::Reading)?;
+        let (report, counts) = result.map_err(|_| Reason::Reading)?;
         if counts.odd + counts.clipped > 0 || (counts.nulls > 0 && !may_be_null) {
             return Err(Reason::Value);
         }
@@ -314,8 +314,8 @@ impl PlainImage {
         let job = Job::on(&executor);
         let options = RunOptions::new().threads(threads).job(Some(&job));
         let nan = self.has_nulls.then_some(u64::MAX);
-        let read = self.tiled.unscaled.read_stored(first, nan, out, &options);
-        let (report, nulls) = read.map_err(|_| Reason::Reading)?;
+        let result = self.tiled.unscaled.read_stored(first, nan, out, &options);
+        let (report, nulls) = result.map_err(|_| Reason::Reading)?;
         if nulls > 0 && (!self.may_be_null || self.has_null_value(out)) {
             return Err(Reason::Value);
         }
@@ -365,8 +365,8 @@ impl Bands {
     /// Returns the first pixel after a band that begins at a pixel.
     pub(crate) fn next(&self, pixel: u64) -> u64 {
         let line = pixel / self.line;
-        let left = self.length - line % self.length;
-        pixel + self.size.min(left) * self.line
+        let remaining = self.length - line % self.length;
+        pixel + self.size.min(remaining) * self.line
     }
 }
 

@@ -241,8 +241,8 @@ impl Functions {
         self.quietly(|| unsafe {
             (self.ffghadll)(file.pointer(), header, data, end, &raw mut status)
         });
-        let known = offsets.iter().all(|&offset| offset >= 0) && status == 0;
-        known.then(|| offsets.map(|offset| offset as u64))
+        let is_valid = offsets.iter().all(|&offset| offset >= 0) && status == 0;
+        is_valid.then(|| offsets.map(|offset| offset as u64))
     }
 
     /// Reads bytes of the file through CFITSIO; returns whether that succeeded.

@@ -69,9 +69,9 @@ pub(crate) fn library_of(address: usize, rows: usize) -> (&'static Library, bool
         return (last.library, last.is_library);
     }
     // A child that was forked while another thread had the lock uses a temporary list.
-    let mut own = Known { callers: Vec::new(), libraries: Vec::new() };
+    let mut temporary = Known { callers: Vec::new(), libraries: Vec::new() };
     let mut shared = lock(&KNOWN);
-    let known = shared.as_deref_mut().unwrap_or(&mut own);
+    let known = shared.as_deref_mut().unwrap_or(&mut temporary);
     let caller = known.callers.iter().copied().find(|caller| caller.contains(address));
     let caller = caller.unwrap_or_else(|| known.add_caller(address, rows));
     // Calls of the library to itself occur between those of a program.
@@ -94,11 +94,11 @@ impl Known {
             object.map_or((None, Vec::new()), |object| (Some(object.path), object.segments));
         let library = self.library_for(path.as_deref(), rows);
         let is_library = segments.iter().any(|segment| segment.contains(&library.base));
-        let found = CallingObject { segments, library, is_library };
+        let caller_object = CallingObject { segments, library, is_library };
         // Code outside of any object, such as code generated at run time, is looked up each time, because its memory
         // may be reused.
-        let is_lasting = !found.segments.is_empty();
-        let caller: &'static CallingObject = Box::leak(Box::new(found));
+        let is_lasting = !caller_object.segments.is_empty();
+        let caller: &'static CallingObject = Box::leak(Box::new(caller_object));
         if is_lasting {
             self.callers.push(caller);
         }
@@ -107,8 +107,9 @@ impl Known {
 
     /// Returns the library of the object at a path; an empty path is the program.
     fn library_for(&mut self, path: Option<&CStr>, rows: usize) -> &'static Library {
-        let own = path.filter(|path| !path.is_empty()).and_then(Symbols::of_loaded);
-        let places = [own, Some(Symbols(libc::RTLD_NEXT)), Some(Symbols(libc::RTLD_DEFAULT))];
+        let symbols_of_object = path.filter(|path| !path.is_empty()).and_then(Symbols::of_loaded);
+        let places =
+            [symbols_of_object, Some(Symbols(libc::RTLD_NEXT)), Some(Symbols(libc::RTLD_DEFAULT))];
         let anchor = places.into_iter().flatten().find_map(|symbols| symbols.address(ANCHOR));
         let anchor = anchor.or_else(|| {
             Object::all().iter().find_map(|object| {
@@ -187,9 +188,11 @@ impl Library {
     /// Returns the address of a function of this library.
     fn address(&self, name: &CStr) -> Option<usize> {
         // In a program that is linked with both libraries, the search finds our stub first.
-        let own = Object::at(library_of as *const () as usize);
+        let this_object = Object::at(library_of as *const () as usize);
         let is_stub = |address: usize| {
-            own.as_ref().is_some_and(|own| own.segments.iter().any(|of| of.contains(&address)))
+            this_object.as_ref().is_some_and(|this_object| {
+                this_object.segments.iter().any(|of| of.contains(&address))
+            })
         };
         [self.handle, Symbols(libc::RTLD_NEXT)]
             .into_iter()
@@ -265,7 +268,7 @@ unsafe extern "C" fn add_object(
 }
 
 /// Ends the process as the loader does for a missing symbol: no function can take the call.
-fn missing(what: &str) -> ! {
-    eprintln!("tachyfits-cfitsio: {what} is not loaded; unset LD_PRELOAD for this program");
+fn missing(name: &str) -> ! {
+    eprintln!("tachyfits-cfitsio: {name} is not loaded; unset LD_PRELOAD for this program");
     std::process::abort()
 }

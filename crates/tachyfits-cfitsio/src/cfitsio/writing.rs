@@ -211,9 +211,9 @@ impl Functions {
             undefine(&mut checksum, status);
         }
         if !is(&checksum, NO_CHECKSUM) {
-            let mut whole = total;
-            self.add(file, head..data, &mut whole, status)?;
-            if whole == 0 || whole == 0xffff_ffff {
+            let mut sum_of_hdu = total;
+            self.add(file, head..data, &mut sum_of_hdu, status)?;
+            if sum_of_hdu == 0 || sum_of_hdu == 0xffff_ffff {
                 return Some(());
             }
             undefine(&mut checksum, status);
@@ -321,8 +321,8 @@ mod tests {
 
     #[test]
     fn texts_are_joined_and_numbers_have_blanks() {
-        let joined = text(b"updated ", &text(b"2026", b""));
-        assert!(is(&joined, b"updated 2026"));
+        let result = text(b"updated ", &text(b"2026", b""));
+        assert!(is(&result, b"updated 2026"));
         assert_eq!(content(&text(b"", b"")), b"");
         assert_eq!(number(&text(b"         0", b"")), Some(0));
         assert_eq!(number(&text(b"4294967295", b"")), Some(0xffff_ffff));
