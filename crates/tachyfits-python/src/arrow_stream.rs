@@ -31,7 +31,8 @@ impl Table {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let faults: Faults = Box::new(move |found| {
             Python::attach(|py| {
-                let found: Vec<_> = found.iter().map(|one| (one.odd, one.misshapen)).collect();
+                let found: Vec<_> =
+                    found.iter().map(|column| (column.odd, column.misshapen)).collect();
                 if let Err(error) = faults.call1(py, (found,)) {
                     error.write_unraisable(py, None);
                 }

@@ -121,8 +121,8 @@ fn make<'py, T: Element>(
         return Ok(PyArrayDyn::zeros(py, shape, false));
     }
     let axes = PyTuple::new(py, shape)?;
-    let made = py.import("numpy")?.call_method1(maker, (axes, dtype::<T>(py)));
-    let array = made.map_err(|error| no_array(py, place, shape, &error))?;
+    let new_array = py.import("numpy")?.call_method1(maker, (axes, dtype::<T>(py)));
+    let array = new_array.map_err(|error| no_array(py, place, shape, &error))?;
     Ok(array.cast_into()?)
 }
 
@@ -187,12 +187,12 @@ fn fill_out_of<T: Pixel>(
     place: Place<'_>,
     fill: impl FnOnce(OutputPixels<'_>) -> PyResult<()>,
 ) -> PyResult<()> {
-    let own: Vec<u64> = out.shape().iter().map(|&length| length as u64).collect();
+    let own_shape: Vec<u64> = out.shape().iter().map(|&length| length as u64).collect();
     let array = match out.cast::<PyArrayDyn<T>>() {
-        Ok(array) if own == shape => array,
+        Ok(array) if own_shape == shape => array,
         _ => {
             let expected = format!("an array of native {} and shape {}", name(pixel), tuple(shape));
-            let found = format!("one of {} and shape {}", out.dtype(), tuple(&own));
+            let found = format!("one of {} and shape {}", out.dtype(), tuple(&own_shape));
             return Err(exception(py, &refused(Reason::Output, place, expected, found)));
         }
     };

@@ -102,12 +102,12 @@ impl Image {
         cards: Cards<'_>,
         removed: Vec<GivenText>,
     ) -> PyResult<FitsFile> {
-        let given = engine_header(py, cards)?;
+        let new_header = engine_header(py, cards)?;
         let file = self.engine().with_header(|header| {
             for keyword in &removed {
                 header.remove(keyword);
             }
-            for card in given.cards() {
+            for card in new_header.cards() {
                 header.set_card(card.clone());
             }
             Ok(())
@@ -144,12 +144,12 @@ pub(crate) fn smoothing_weights<'py>(
 }
 
 /// Returns the pixel type with a NumPy name.
-fn pixel_type(py: Python<'_>, asked: &str, place: Place<'_>) -> PyResult<PixelType> {
-    let found = PixelType::ALL.into_iter().find(|&pixel| buffer::name(pixel) == asked);
+fn pixel_type(py: Python<'_>, dtype: &str, place: Place<'_>) -> PyResult<PixelType> {
+    let found = PixelType::ALL.into_iter().find(|&pixel| buffer::name(pixel) == dtype);
     found.ok_or_else(|| {
         let names: Vec<_> = PixelType::ALL.into_iter().map(buffer::name).collect();
         let expected = format!("pixels of {}", names.join(", "));
-        exception(py, &refused(Reason::NewPixels, place, expected, format!("{asked:?}")))
+        exception(py, &refused(Reason::NewPixels, place, expected, format!("{dtype:?}")))
     })
 }
 
@@ -159,13 +159,13 @@ pub(crate) fn new_pixels(
     pixel: Option<&str>,
     scaling: Option<(f64, f64)>,
     blank: Option<i64>,
-    own: PixelType,
+    stored: PixelType,
     place: Place<'_>,
 ) -> PyResult<Option<NewPixels>> {
     if pixel.is_none() && scaling.is_none() && blank.is_none() {
         return Ok(None);
     }
-    let pixel = pixel.map_or(Ok(own), |asked| pixel_type(py, asked, place))?;
+    let pixel = pixel.map_or(Ok(stored), |name| pixel_type(py, name, place))?;
     Ok(Some(NewPixels::new(pixel).scaling(scaling).blank(blank)))
 }
 

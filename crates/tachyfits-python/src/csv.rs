@@ -34,7 +34,7 @@ pub(crate) fn csv_rows<'py>(
     rows: usize,
     threads: i64,
 ) -> PyResult<Bound<'py, PyList>> {
-    let columns = columns.iter().map(|given| column(given, rows)).collect::<PyResult<Vec<_>>>()?;
+    let columns = columns.iter().map(|cells| column(cells, rows)).collect::<PyResult<Vec<_>>>()?;
     let threads = not_negative(py, "threads", threads)?;
     let texts = progress::run(py, threads, None, |options| {
         let options = options.progress(None);
@@ -61,8 +61,8 @@ pub(crate) fn decode_texts(
 }
 
 /// Converts a column for the engine, after checking that it has the elements of `rows` cells.
-fn column<'a>(given: &'a ColumnGiven<'_>, rows: usize) -> PyResult<CsvColumn<'a>> {
-    let (name, bytes, undefined, cells) = given;
+fn column<'a>(input: &'a ColumnGiven<'_>, rows: usize) -> PyResult<CsvColumn<'a>> {
+    let (name, bytes, undefined, cells) = input;
     let bytes = bytes.as_slice()?;
     let values = match name.as_str() {
         "bool" => CsvValues::Bool(bytes),

@@ -39,14 +39,15 @@ fn diff<'py>(
         .ignore_comments(ignore_comments)
         .places(places);
     let (a, b) = (first.engine(), second.engine());
-    let found = progress::run(py, threads, progress, |run| tachyfits::diff(a, b, &options, run))?;
+    let difference =
+        progress::run(py, threads, progress, |run| tachyfits::diff(a, b, &options, run))?;
     let answer = PyDict::new(py);
-    answer.set_item("compared", found.compared)?;
+    answer.set_item("compared", difference.compared)?;
     let only = |labels: &[HduLabel]| -> PyResult<Vec<Bound<'py, PyDict>>> {
-        labels.iter().map(|one| label(py, one)).collect()
+        labels.iter().map(|item| label(py, item)).collect()
     };
-    answer.set_item("only", (only(&found.only[0])?, only(&found.only[1])?))?;
-    let hdus: Vec<_> = found.hdus.iter().map(|one| hdu(py, one)).collect::<PyResult<_>>()?;
+    answer.set_item("only", (only(&difference.only[0])?, only(&difference.only[1])?))?;
+    let hdus: Vec<_> = difference.hdus.iter().map(|item| hdu(py, item)).collect::<PyResult<_>>()?;
     answer.set_item("hdus", PyList::new(py, hdus)?)?;
     Ok(answer)
 }
@@ -60,11 +61,11 @@ fn label<'py>(py: Python<'py>, label: &HduLabel) -> PyResult<Bound<'py, PyDict>>
     Ok(answer)
 }
 
-fn hdu<'py>(py: Python<'py>, found: &HduDifference) -> PyResult<Bound<'py, PyDict>> {
+fn hdu<'py>(py: Python<'py>, difference: &HduDifference) -> PyResult<Bound<'py, PyDict>> {
     let answer = PyDict::new(py);
-    let [first, second] = &found.labels;
+    let [first, second] = &difference.labels;
     answer.set_item("hdus", (label(py, first)?, label(py, second)?))?;
-    let cards: Vec<_> = found
+    let cards: Vec<_> = difference
         .cards
         .iter()
         .map(|card| {
@@ -73,18 +74,19 @@ fn hdu<'py>(py: Python<'py>, found: &HduDifference) -> PyResult<Bound<'py, PyDic
         })
         .collect();
     answer.set_item("cards", cards)?;
-    let data: Vec<_> = found.data.iter().map(|one| data(py, one)).collect::<PyResult<_>>()?;
+    let data: Vec<_> =
+        difference.data.iter().map(|item| data(py, item)).collect::<PyResult<_>>()?;
     answer.set_item("data", PyList::new(py, data)?)?;
     Ok(answer)
 }
 
-fn data<'py>(py: Python<'py>, found: &DataDifference) -> PyResult<Bound<'py, PyDict>> {
+fn data<'py>(py: Python<'py>, difference: &DataDifference) -> PyResult<Bound<'py, PyDict>> {
     let answer = PyDict::new(py);
-    let pair = |what: &str, first: Py<PyAny>, second: Py<PyAny>| {
-        answer.set_item("what", what)?;
+    let pair = |name: &str, first: Py<PyAny>, second: Py<PyAny>| {
+        answer.set_item("what", name)?;
         answer.set_item("found", (first, second))
     };
-    match found {
+    match difference {
         DataDifference::Kind([first, second]) => {
             pair("kind", object(py, first)?, object(py, second)?)?;
         }
@@ -111,8 +113,8 @@ fn data<'py>(py: Python<'py>, found: &DataDifference) -> PyResult<Bound<'py, PyD
 
 fn object<'py, T: IntoPyObject<'py>>(py: Python<'py>, value: T) -> PyResult<Py<PyAny>> {
     use pyo3::BoundObject;
-    let made = value.into_pyobject(py).map_err(Into::into)?;
-    Ok(made.into_any().unbind())
+    let result = value.into_pyobject(py).map_err(Into::into)?;
+    Ok(result.into_any().unbind())
 }
 
 fn values_of(answer: &Bound<'_, PyDict>, values: &ValuesDifference) -> PyResult<()> {
@@ -126,7 +128,7 @@ fn values_of(answer: &Bound<'_, PyDict>, values: &ValuesDifference) -> PyResult<
     let places: Vec<_> = values
         .places
         .iter()
-        .map(|one| (one.at.clone(), one.values[0].as_str(), one.values[1].as_str()))
+        .map(|item| (item.at.clone(), item.values[0].as_str(), item.values[1].as_str()))
         .collect();
     answer.set_item("places", places)
 }

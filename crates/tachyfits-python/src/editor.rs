@@ -91,10 +91,10 @@ impl Editor {
         cards: Cards<'_>,
     ) -> PyResult<Vec<(String, String, String)>> {
         self.with(py, |editor| {
-            let given = header_for(py, editor.name(), cards, false)?;
+            let new_header = header_for(py, editor.name(), cards, false)?;
             let changed = editor.change_header(hdu, |header| {
                 let mut comments = Vec::new();
-                for card in given.cards() {
+                for card in new_header.cards() {
                     let before = comment_of(header, card.keyword());
                     header.set_card(card.clone());
                     if card.is_commentary() {
@@ -118,9 +118,9 @@ impl Editor {
         cards: Cards<'_>,
     ) -> PyResult<()> {
         self.with(py, |editor| {
-            let given = header_for(py, editor.name(), cards, true)?;
+            let new_header = header_for(py, editor.name(), cards, true)?;
             let changed = editor.change_header(hdu, |header| {
-                for (place, card) in (at..).zip(given.cards()) {
+                for (place, card) in (at..).zip(new_header.cards()) {
                     header.insert(place, card.clone());
                 }
                 Ok(())
@@ -139,8 +139,8 @@ impl Editor {
     ) -> PyResult<Option<String>> {
         self.with(py, |editor| {
             let changed = editor.change_header(hdu, |header| {
-                let found = header.comment(&keyword, &comment)?;
-                Ok(found.then(|| comment_of(header, &keyword)))
+                let has_card = header.comment(&keyword, &comment)?;
+                Ok(has_card.then(|| comment_of(header, &keyword)))
             });
             changed.or_raise(py)
         })
@@ -204,12 +204,12 @@ impl Editor {
     ) -> PyResult<Bound<'py, PyDict>> {
         let threads = not_negative(py, "threads", threads)?;
         let editor = self.lock().take().ok_or_else(|| over(py))?;
-        let done = progress::run(py, threads, progress, |run| editor.commit(sync, run))?;
-        let said = PyDict::new(py);
-        said.set_item("in_place", done.in_place)?;
-        said.set_item("bytes_written", done.bytes_written)?;
-        said.set_item("bytes", done.bytes)?;
-        Ok(said)
+        let outcome = progress::run(py, threads, progress, |run| editor.commit(sync, run))?;
+        let dictionary = PyDict::new(py);
+        dictionary.set_item("in_place", outcome.in_place)?;
+        dictionary.set_item("bytes_written", outcome.bytes_written)?;
+        dictionary.set_item("bytes", outcome.bytes)?;
+        Ok(dictionary)
     }
 
     /// Discard the changes.

@@ -25,10 +25,10 @@ impl Editor {
         threads: i64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let (given, threads) = (inputs(&cells, false)?, not_negative(py, "threads", threads)?);
+        let (inputs, threads) = (inputs(&cells, false)?, not_negative(py, "threads", threads)?);
         self.with(py, |editor| {
             progress::run(py, threads, progress, |run| {
-                editor.insert_rows(hdu, at, &given, rows, run)
+                editor.insert_rows(hdu, at, &inputs, rows, run)
             })
         })
     }
@@ -53,10 +53,10 @@ impl Editor {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let (rows, cells) = (rows.engine()?, [cells]);
-        let (given, threads) = (inputs(&cells, false)?, not_negative(py, "threads", threads)?);
+        let (inputs, threads) = (inputs(&cells, false)?, not_negative(py, "threads", threads)?);
         self.with(py, |editor| {
             progress::run(py, threads, progress, |run| {
-                editor.update_cells(hdu, column, &rows, &given[0], run)
+                editor.update_cells(hdu, column, &rows, &inputs[0], run)
             })
         })
     }
@@ -75,12 +75,12 @@ impl Editor {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let cells = [cells];
-        let (given, threads) = (inputs(&cells, false)?, not_negative(py, "threads", threads)?);
+        let (inputs, threads) = (inputs(&cells, false)?, not_negative(py, "threads", threads)?);
         self.with(py, |editor| {
             let is_ascii = editor.layout(hdu).or_raise(py)?.kind == TableKind::Ascii;
             let column = column.engine(py, is_ascii)?;
             progress::run(py, threads, progress, |run| {
-                editor.insert_column(hdu, at, &column, &given[0], run)
+                editor.insert_column(hdu, at, &column, &inputs[0], run)
             })
         })
     }

@@ -299,11 +299,11 @@ fn new(py: Python<'_>, kind: ErrorKind, code: &str, message: &str) -> PyErr {
         ErrorKind::Usage => &classes.usage,
         ErrorKind::Limit => &classes.limit,
     };
-    let made = class.bind(py).call1((interface::message(message),)).and_then(|value| {
+    let exception = class.bind(py).call1((interface::message(message),)).and_then(|value| {
         value.setattr("code", code)?;
         Ok(PyErr::from_value(value))
     });
-    made.unwrap_or_else(|error| error)
+    exception.unwrap_or_else(|error| error)
 }
 
 /// Returns the error number of the operating system, or the equivalent one.

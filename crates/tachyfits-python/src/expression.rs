@@ -38,9 +38,11 @@ pub(crate) fn evaluate(
             return Err(argument(py, expected, &format!("{other:?}"), hint));
         }
     };
-    let given = engine_inputs(py, inputs)?;
+    let expression_inputs = engine_inputs(py, inputs)?;
     let unit = unit.as_deref();
-    let file = py.detach(|| tachyfits::evaluate(&expression, &given, pixels, unit)).or_raise(py)?;
+    let file = py
+        .detach(|| tachyfits::evaluate(&expression, &expression_inputs, pixels, unit))
+        .or_raise(py)?;
     Ok(FitsFile::new(file))
 }
 
@@ -52,9 +54,10 @@ pub(crate) fn expression_mixed_units(
     expression: GivenText,
     inputs: Vec<(GivenText, GivenValue)>,
 ) -> PyResult<Vec<(String, String)>> {
-    let given = engine_inputs(py, inputs)?;
-    let found = tachyfits::expression::expression_mixed_units(&expression, &given).or_raise(py)?;
-    Ok(found.into_iter().map(|[left, right]| (left, right)).collect())
+    let expression_inputs = engine_inputs(py, inputs)?;
+    let pairs = tachyfits::expression::expression_mixed_units(&expression, &expression_inputs)
+        .or_raise(py)?;
+    Ok(pairs.into_iter().map(|[left, right]| (left, right)).collect())
 }
 
 fn engine_inputs(
@@ -62,7 +65,7 @@ fn engine_inputs(
     inputs: Vec<(GivenText, GivenValue)>,
 ) -> PyResult<Vec<ExpressionInput>> {
     // At most the names of an expression.
-    let mut given = Vec::with_capacity(inputs.len());
+    let mut values = Vec::with_capacity(inputs.len());
     for (name, value) in inputs {
         let value = match value {
             GivenValue::Number(number) => InputValue::Number(number),
@@ -72,9 +75,9 @@ fn engine_inputs(
             }
             GivenValue::Along(numbers, None) => InputValue::Numbers(numbers.get().engine().clone()),
         };
-        given.push(ExpressionInput { name: name.into(), value });
+        values.push(ExpressionInput { name: name.into(), value });
     }
-    Ok(given)
+    Ok(values)
 }
 
 /// Returns the FITS number, from 0, of a NumPy axis counted from the end.

@@ -146,18 +146,22 @@ impl FileWriter {
         rows: u64,
     ) -> PyResult<()> {
         let layout = table.engine().layout();
-        let mut taken = Vec::with_capacity(columns.len());
+        let mut new_columns = Vec::with_capacity(columns.len());
         for column in columns {
             // The engine has the message for a missing column.
             table.engine().cells(column, true).or_raise(py)?;
-            taken.push(NewColumn::of(&layout.columns[column], layout.kind).start(None));
+            new_columns.push(NewColumn::of(&layout.columns[column], layout.kind).start(None));
         }
         let mut carried = engine_header(py, cards)?.cards().to_vec();
         let theirs = table.engine().hdu().header.cards().iter();
         let is_out =
             |card: &Card| without.iter().any(|name| name.eq_ignore_ascii_case(card.keyword()));
         carried.extend(theirs.filter(|card| !is_out(card)).cloned());
-        self.begin(py, new_table(layout.kind, taken, None, rows), Header::from_cards(carried))?;
+        self.begin(
+            py,
+            new_table(layout.kind, new_columns, None, rows),
+            Header::from_cards(carried),
+        )?;
         let mut table = self.table(py)?;
         table.take_whole_fields();
         self.put(WriterState::Table(table));
@@ -176,9 +180,9 @@ impl FileWriter {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let threads = not_negative(py, "threads", threads)?;
-        let given = inputs(&cells, raw)?;
+        let inputs = inputs(&cells, raw)?;
         let mut table = self.table(py)?;
-        progress::run(py, threads, progress, |run| table.write_rows(&given, rows, run))?;
+        progress::run(py, threads, progress, |run| table.write_rows(&inputs, rows, run))?;
         self.put(WriterState::Table(table));
         Ok(())
     }
@@ -240,9 +244,9 @@ impl FileWriter {
         let name = file.name();
         let mut rounding = 0.0;
         let place = (name.as_str(), None);
-        buffer::with_bytes(py, array, place, |bytes, own| {
-            let pixels = new_pixels(py, pixel, scaling, blank, own, place)?;
-            let array = Array { bytes, pixel: own, axes: &axes };
+        buffer::with_bytes(py, array, place, |bytes, stored| {
+            let pixels = new_pixels(py, pixel, scaling, blank, stored, place)?;
+            let array = Array { bytes, pixel: stored, axes: &axes };
             rounding = progress::written(py, threads, progress, |run| {
                 let report =
                     array.write_into(&mut file, &header, pixels, compression.as_ref(), run)?;
@@ -274,7 +278,7 @@ impl FileWriter {
     ) -> PyResult<Vec<String>> {
         let threads = not_negative(py, "threads", threads)?;
         let from = file.engine();
-        let Some((header, others)) = from.restored_primary().or_raise(py)? else {
+        let Some((header, keywords)) = from.restored_primary().or_raise(py)? else {
             let expected = "a compressed primary array in HDU 1";
             return Err(argument(py, expected, "none", "write the HDUs as they are"));
         };
@@ -284,7 +288,7 @@ impl FileWriter {
             image.write_restored_into(header, &mut new, run).map(drop)
         })?;
         self.put(WriterState::File(new));
-        Ok(others)
+        Ok(keywords)
     }
 
     /// Write an image as the next HDU; return the largest rounding error.
@@ -335,17 +339,17 @@ impl FileWriter {
     ) -> PyResult<()> {
         let threads = not_negative(py, "threads", threads)?;
         let from = file.engine();
-        let given = engine_header(py, cards)?;
+        let new_header = engine_header(py, cards)?;
         let mut header = from.hdu(hdu).or_raise(py)?.header.clone();
         for keyword in without.iter().filter(|keyword| !is_structural(keyword)) {
             header.remove(keyword);
         }
-        for card in given.cards().iter().filter(|card| !is_structural(card.keyword())) {
+        for card in new_header.cards().iter().filter(|card| !is_structural(card.keyword())) {
             match card.value() {
                 Some(value) => {
                     let set = header.set(card.keyword(), value.clone(), card.comment());
-                    let named = |error| Error::Format { file: "a new header".to_owned(), error };
-                    set.map_err(named).or_raise(py)?;
+                    let error_of = |error| Error::Format { file: "a new header".to_owned(), error };
+                    set.map_err(error_of).or_raise(py)?;
                 }
                 None => header.push(card.clone()),
             }

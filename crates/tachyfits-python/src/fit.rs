@@ -48,9 +48,9 @@ impl Image {
         let numbers = reported(py, threads, progress, |options| {
             self.engine().fit_gaussians(&model, fits_axis, &coordinates, &section, options)
         })?;
-        let mut kept = shape(&section);
-        kept.remove(kept.len() - 1 - fits_axis);
-        numbers.into_iter().map(|values| shaped(py, values, &kept, place(self.engine()))).collect()
+        let mut axes = shape(&section);
+        axes.remove(axes.len() - 1 - fits_axis);
+        numbers.into_iter().map(|values| shaped(py, values, &axes, place(self.engine()))).collect()
     }
 
     /// Fit a baseline to the spectrum of each pixel; return an array for each number, as `fit_gaussians`.
@@ -78,9 +78,9 @@ impl Image {
         let numbers = reported(py, threads, progress, |options| {
             self.engine().fit_baseline(&baseline, fits_axis, noise, &section, options)
         })?;
-        let mut kept = shape(&section);
-        kept.remove(kept.len() - 1 - fits_axis);
-        numbers.into_iter().map(|values| shaped(py, values, &kept, place(self.engine()))).collect()
+        let mut axes = shape(&section);
+        axes.remove(axes.len() - 1 - fits_axis);
+        numbers.into_iter().map(|values| shaped(py, values, &axes, place(self.engine()))).collect()
     }
 
     /// Return the image minus the baseline of each spectrum; its pixels are computed on reading.

@@ -26,8 +26,9 @@ pub(crate) fn column_keyword(
     keyword: &str,
     places: HashMap<usize, usize>,
 ) -> (bool, Option<String>) {
-    let moved = tachyfits::header::column_keyword(keyword, |column| places.get(&column).copied());
-    (moved.is_some(), moved.flatten())
+    let renumbered =
+        tachyfits::header::column_keyword(keyword, |column| places.get(&column).copied());
+    (renumbered.is_some(), renumbered.flatten())
 }
 
 /// Return the part of the comment that fits on a new card of text.
@@ -47,8 +48,8 @@ pub(crate) fn comment_kept(
 /// Return the column (from 1) that a keyword belongs to, and the keyword with "#" in place of the number.
 #[pyfunction]
 pub(crate) fn column_pattern(keyword: GivenText) -> Option<(usize, String)> {
-    let found = tachyfits::header::ColumnKeyword::of(&keyword)?;
-    Some((found.column(), found.pattern()?.to_ascii_uppercase()))
+    let column_keyword = tachyfits::header::ColumnKeyword::of(&keyword)?;
+    Some((column_keyword.column(), column_keyword.pattern()?.to_ascii_uppercase()))
 }
 
 /// The cards of one HDU, in order.
@@ -130,14 +131,14 @@ pub(crate) fn rows<'py>(
 ) -> PyResult<Bound<'py, PyTuple>> {
     let make = py.get_type::<PyTuple>().getattr("__new__")?;
     // One by one, so that the garbage collector never has many plain tuples to check.
-    let made = cards.iter().map(|card| {
+    let objects = cards.iter().map(|card| {
         let row = row(py, card)?;
         let Some(kind) = &kind else { return Ok(row.into_pyobject(py)?.into_any()) };
-        let made = make.call1((kind, row))?;
-        made.setattr(pyo3::intern!(py, RECORDS), PyBytes::new(py, card.raw()))?;
-        Ok(made)
+        let object = make.call1((kind, row))?;
+        object.setattr(pyo3::intern!(py, RECORDS), PyBytes::new(py, card.raw()))?;
+        Ok(object)
     });
-    PyTuple::new(py, made.collect::<PyResult<Vec<_>>>()?)
+    PyTuple::new(py, objects.collect::<PyResult<Vec<_>>>()?)
 }
 
 fn row<'py>(py: Python<'py>, card: &Card) -> PyResult<Row<'py>> {
@@ -188,13 +189,13 @@ pub(crate) struct GivenCard<'py> {
 impl<'a, 'py> FromPyObject<'a, 'py> for GivenCard<'py> {
     type Error = PyErr;
 
-    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<GivenCard<'py>> {
-        let records = match given.is_exact_instance_of::<PyTuple>() {
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<GivenCard<'py>> {
+        let records = match object.is_exact_instance_of::<PyTuple>() {
             true => None,
-            false => given.getattr_opt(pyo3::intern!(given.py(), RECORDS))?,
+            false => object.getattr_opt(pyo3::intern!(object.py(), RECORDS))?,
         };
         let records = records.and_then(|records| records.cast_into().ok());
-        Ok(GivenCard { row: given.extract()?, records })
+        Ok(GivenCard { row: object.extract()?, records })
     }
 }
 
@@ -240,40 +241,40 @@ pub(crate) fn header_for(
     cards: Cards<'_>,
     warns: bool,
 ) -> PyResult<tachyfits::Header> {
-    let mut made = Vec::new();
+    let mut header_cards = Vec::new();
     let mut cut = Vec::new();
-    for given in cards {
-        let named = |error| Error::Format { file: file.to_owned(), error };
-        if let Some(card) = given.stored(py)? {
-            made.push(card.map_err(named).or_raise(py)?);
+    for given_card in cards {
+        let error_of = |error| Error::Format { file: file.to_owned(), error };
+        if let Some(card) = given_card.stored(py)? {
+            header_cards.push(card.map_err(error_of).or_raise(py)?);
             continue;
         }
-        let (keyword, value, comment) = given.row;
+        let (keyword, value, comment) = given_card.row;
         let (keyword, comment) = (GivenText::of(&keyword), GivenText::of(&comment));
         if matches!(&*keyword, "" | "COMMENT" | "HISTORY") {
             let text =
                 value.map_or(Ok(String::new()), |value| value.str().map(|t| t.to_string()))?;
-            made.extend(Card::commentary(&keyword, &text).map_err(named).or_raise(py)?);
+            header_cards.extend(Card::commentary(&keyword, &text).map_err(error_of).or_raise(py)?);
         } else {
             let value = engine_value(py, &keyword, value)?;
-            let card = Card::new(&keyword, value, &comment).map_err(named).or_raise(py)?;
+            let card = Card::new(&keyword, value, &comment).map_err(error_of).or_raise(py)?;
             if card.cuts(&comment) {
                 cut.push((String::from(keyword), card.comment().to_owned(), String::from(comment)));
             }
-            made.push(card);
+            header_cards.push(card);
         }
     }
     if warns && !cut.is_empty() {
         warn_of_cuts(py, file, &cut)?;
     }
-    Ok(tachyfits::Header::from_cards(made))
+    Ok(tachyfits::Header::from_cards(header_cards))
 }
 
 /// Warns of truncated comments: the keyword, the rest and the original of each.
 fn warn_of_cuts(py: Python<'_>, file: &str, cut: &[(String, String, String)]) -> PyResult<()> {
     const MOST_NAMED: usize = 16;
-    let lines = cut.iter().take(MOST_NAMED).map(|(keyword, left, was)| {
-        format!("\n  - the comment of {keyword} is cut to fit the card, {left:?}; it was {was:?}")
+    let lines = cut.iter().take(MOST_NAMED).map(|(keyword, rest, was)| {
+        format!("\n  - the comment of {keyword} is cut to fit the card, {rest:?}; it was {was:?}")
     });
     let lines: String = lines.collect();
     let more = match cut.len().saturating_sub(MOST_NAMED) {

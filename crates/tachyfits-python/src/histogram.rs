@@ -38,12 +38,12 @@ fn _histogram_from_state(
     let short = |error| Error::from(short(error));
     let range = HistogramRange::new(low, high, counts.len()).map_err(short).or_raise(py)?;
     let of_range = |range| tachyfits::statistics::Histogram::from_counts(range, &counts, rest);
-    let made = range.map(of_range).transpose().map_err(short).or_raise(py)?.flatten();
+    let histogram = range.map(of_range).transpose().map_err(short).or_raise(py)?.flatten();
     let refusal = || {
         let found = format!("{} bins from {low} to {high}", counts.len());
         refused(Reason::HistogramRange, ("", None), "low < high, both finite, and bins", found)
     };
-    Ok(Histogram(made.ok_or_else(refusal).or_raise(py)?))
+    Ok(Histogram(histogram.ok_or_else(refusal).or_raise(py)?))
 }
 
 #[pymethods]

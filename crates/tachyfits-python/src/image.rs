@@ -132,15 +132,15 @@ impl Image {
 
     /// Return the rows of the table BEAMS that belongs to the image.
     fn beams(&self, py: Python<'_>) -> PyResult<Option<Vec<BeamRow>>> {
-        let found = py.detach(|| self.image.channel_beams()).or_raise(py)?;
+        let channel_beams = py.detach(|| self.image.channel_beams()).or_raise(py)?;
         let row = |b: ChannelBeam| (b.channel, b.polarisation, b.major, b.minor, b.angle);
-        Ok(found.map(|beams| beams.into_iter().map(row).collect()))
+        Ok(channel_beams.map(|beams| beams.into_iter().map(row).collect()))
     }
 
     /// Return the bytes of the tables that `write` puts after the image; empty without any.
     fn companion_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let found = py.detach(|| self.image.companion_bytes()).or_raise(py)?;
-        buffer::bytes(py, &found)
+        let bytes = py.detach(|| self.image.companion_bytes()).or_raise(py)?;
+        buffer::bytes(py, &bytes)
     }
 
     /// Return a file with the table of coordinates of a computed image; None if it has none.
@@ -182,9 +182,9 @@ impl Image {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyUntypedArray>> {
         let section = self.section(py, section)?;
-        let read = self.read_as(py, dtype)?;
+        let read_as = self.read_as(py, dtype)?;
         let shape = shape(&section);
-        self.read_section(py, &section, read, &shape, out, (threads, progress))
+        self.read_section(py, &section, read_as, &shape, out, (threads, progress))
     }
 
     /// Return the pixels of a NumPy index of integers, slices and an Ellipsis, with the default type.
@@ -200,12 +200,12 @@ impl Image {
         }
         let Some(indexed) = indexed(index, self.image.axes()) else { return Ok(None) };
         let section = self.image.section(&indexed.ranges).or_raise(py)?;
-        let (read, shape) = (self.image.default_read(), &indexed.shape);
-        let found = self.read_section(py, &section, read, shape, None, (threads, None))?;
+        let (read_as, shape) = (self.image.default_read(), &indexed.shape);
+        let pixels = self.read_section(py, &section, read_as, shape, None, (threads, None))?;
         // An array without axes becomes a NumPy scalar.
-        let found =
-            if shape.is_empty() { found.get_item(PyTuple::empty(py))? } else { found.into_any() };
-        Ok(Some(found))
+        let pixels =
+            if shape.is_empty() { pixels.get_item(PyTuple::empty(py))? } else { pixels.into_any() };
+        Ok(Some(pixels))
     }
 
     /// Return the full statistics of a section, or of each region in every plane of it: a list of `Stats`.
@@ -255,13 +255,14 @@ impl Image {
         threads: i64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let asked: Result<Vec<Statistic>, _> = statistics.iter().map(|name| name.parse()).collect();
-        let asked = asked.map_err(Error::from).or_raise(py)?;
+        let parsed: Result<Vec<Statistic>, _> =
+            statistics.iter().map(|name| name.parse()).collect();
+        let parsed = parsed.map_err(Error::from).or_raise(py)?;
         let axes = fits_axes(&self.image, &axes).or_raise(py)?;
         let section = self.section(py, section)?;
         let (regions, ddof) = (engine_regions(regions), not_negative(py, "ddof", ddof)?);
         let mut reduced = reported(py, threads, progress, |options| {
-            self.image.reduce(&asked, &axes, &section, regions.as_deref(), ddof, options)
+            self.image.reduce(&parsed, &axes, &section, regions.as_deref(), ddof, options)
         })?;
         reduced.axes.reverse();
         let arrays = PyDict::new(py);

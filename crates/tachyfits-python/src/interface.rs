@@ -49,13 +49,13 @@ pub(crate) fn hint(text: &str) -> Cow<'_, str> {
         let (before, rest) = rest.split_once('{')?;
         let (inside, after) = rest.split_once('}')?;
         let (python, flag) = inside.split_once('|')?;
-        let chosen = if command_line { flag } else { python };
-        Some((format!("{before}{chosen}"), after.len()))
+        let wording = if command_line { flag } else { python };
+        Some((format!("{before}{wording}"), after.len()))
     };
-    let (mut chosen, mut rest) = (String::new(), text);
+    let (mut wording, mut rest) = (String::new(), text);
     while let Some((piece, left)) = parts(rest) {
-        chosen.push_str(&piece);
+        wording.push_str(&piece);
         rest = &rest[rest.len() - left..];
     }
-    if chosen.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(chosen + rest) }
+    if wording.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(wording + rest) }
 }

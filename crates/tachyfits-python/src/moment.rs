@@ -44,9 +44,9 @@ impl Image {
             let coordinates = Coordinates { values: &values, widths: &widths };
             self.engine().moments(&orders, fits_axis, coordinates, &section, options)
         })?;
-        let mut kept = shape(&section);
-        kept.remove(kept.len() - 1 - fits_axis);
-        let shaped = |moment| shaped(py, moment, &kept, place(self.engine()));
+        let mut axes = shape(&section);
+        axes.remove(axes.len() - 1 - fits_axis);
+        let shaped = |moment| shaped(py, moment, &axes, place(self.engine()));
         moments.into_iter().map(shaped).collect()
     }
 

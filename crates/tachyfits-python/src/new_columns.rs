@@ -123,8 +123,8 @@ pub(crate) type CellsGiven<'py> = (
 );
 
 /// Converts cells for the engine; text is passed as bytes.
-pub(crate) fn inputs<'a>(given: &'a [CellsGiven<'_>], raw: bool) -> PyResult<Vec<ColumnInput<'a>>> {
-    given
+pub(crate) fn inputs<'a>(cells: &'a [CellsGiven<'_>], raw: bool) -> PyResult<Vec<ColumnInput<'a>>> {
+    cells
         .iter()
         .map(|(values, offsets, nulls)| {
             Ok(ColumnInput::new(values.as_slice()?)

@@ -16,8 +16,8 @@ fn chosen<T: Copy>(
     name: &str,
     table: &[(&'static str, T)],
 ) -> PyResult<T> {
-    let found = table.iter().find(|(known, _)| *known == name);
-    found.map(|(_, value)| *value).ok_or_else(|| {
+    let entry = table.iter().find(|(key, _)| *key == name);
+    entry.map(|(_, value)| *value).ok_or_else(|| {
         let names: Vec<String> = table.iter().map(|(name, _)| format!("{name:?}")).collect();
         let expected = format!("{option} to be one of {}", names.join(", "));
         let hint = format!("leave {option} out for the default");

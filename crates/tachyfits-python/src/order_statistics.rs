@@ -39,7 +39,7 @@ impl Image {
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let image = self.engine();
         let statistics: PyResult<Vec<_>> =
-            statistics.into_iter().map(|asked| self.order_statistic(py, asked)).collect();
+            statistics.into_iter().map(|statistic| self.order_statistic(py, statistic)).collect();
         let statistics = statistics?;
         let axes = fits_axes(image, &axes).or_raise(py)?;
         let section = crate::section::section(image, section).or_raise(py)?;
@@ -103,14 +103,14 @@ impl Image {
             image.robust_rms(per_plane, &section, repeat, &run)
         })?;
         let shape = shape(&section);
-        let kept = if per_plane { &shape[..shape.len().saturating_sub(2)] } else { &[] };
-        shaped(py, values, kept, place(image))
+        let axes = if per_plane { &shape[..shape.len().saturating_sub(2)] } else { &[] };
+        shaped(py, values, axes, place(image))
     }
 }
 
 impl Image {
-    fn order_statistic(&self, py: Python<'_>, asked: Asked) -> PyResult<OrderStatistic> {
-        match asked {
+    fn order_statistic(&self, py: Python<'_>, statistic: Asked) -> PyResult<OrderStatistic> {
+        match statistic {
             Asked::Percentile(percent) => Ok(OrderStatistic::Percentile(percent)),
             Asked::Name(name) if name == "count" => Ok(OrderStatistic::Count),
             Asked::Name(name) => OrderStatistic::of_name(&name).ok_or_else(|| {

@@ -48,11 +48,11 @@ impl OutputFile {
 
     /// Write bytes at an offset; skipped bytes read as zeros.
     fn write_at(&self, py: Python<'_>, offset: u64, content: PyBackedBytes) -> PyResult<()> {
-        let written = py.detach(|| {
+        let result = py.detach(|| {
             let output = self.lock();
             output.as_ref().map(|output| output.write_all_at(offset, &content))
         });
-        written.ok_or_else(|| over(py))?.map_err(Error::from).or_raise(py)
+        result.ok_or_else(|| over(py))?.map_err(Error::from).or_raise(py)
     }
 
     /// Discard the file unless it is complete, even if an error keeps this object alive.

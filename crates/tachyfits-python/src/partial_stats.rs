@@ -163,11 +163,11 @@ impl Image {
         let mut merged = merged.map_err(tachyfits::Error::from).or_raise(py)?;
         for part in &parts {
             for row in part.as_array().rows() {
-                let known = row
+                let region_and_stats = row
                     .to_slice()
                     .and_then(state)
                     .filter(|(region, _)| *region < merged.len() as u64);
-                let (region, stats) = known.ok_or_else(|| {
+                let (region, stats) = region_and_stats.ok_or_else(|| {
                     argument(
                         py,
                         "states of partial_stats",

@@ -43,10 +43,10 @@ pub(crate) fn set_defaults(
 }
 
 /// Returns the number of threads of an operation: the argument, or the default if it is 0.
-pub(crate) fn threads(given: usize) -> usize {
-    match given {
+pub(crate) fn threads(requested: usize) -> usize {
+    match requested {
         0 => DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner).threads,
-        given => given,
+        requested => requested,
     }
 }
 

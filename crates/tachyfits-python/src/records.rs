@@ -147,13 +147,13 @@ impl RecordFile {
     /// Reason for the detected markers; None if they were specified, or the file has none.
     #[getter]
     fn reason(&self) -> Option<String> {
-        self.file.detection().map(|found| found.reason.clone())
+        self.file.detection().map(|detection| detection.reason.clone())
     }
 
     /// Result for each width and byte order of markers that was tried.
     #[getter]
     fn evidence(&self) -> Vec<String> {
-        let evidence = self.file.detection().map(|found| found.evidence.as_slice());
+        let evidence = self.file.detection().map(|detection| detection.evidence.as_slice());
         evidence.unwrap_or_default().iter().map(ToString::to_string).collect()
     }
 
@@ -412,11 +412,11 @@ impl RecordWriter {
         let layout = layout(record_bytes, item_bytes, fields);
         let part = RecordPart { items: items.as_slice()?, count, layout: &layout };
         let mut writer = self.take(py)?;
-        let written = progress::run(py, threads, progress, |options| writer.write(&part, options));
-        if written.is_ok() {
+        let result = progress::run(py, threads, progress, |options| writer.write(&part, options));
+        if result.is_ok() {
             *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
         }
-        written
+        result
     }
 
     /// Give the file its name; return the number of records.
@@ -464,11 +464,11 @@ fn append_records(
         .order(self::order(py, order)?);
     let layouts: Vec<_> = parts.iter().map(|part| layout(part.2, part.3, part.4.clone())).collect();
     let each = parts.iter().zip(&layouts);
-    let given: Vec<_> = each
+    let engine_parts: Vec<_> = each
         .map(|(part, layout)| Ok(RecordPart { items: part.0.as_slice()?, count: part.1, layout }))
         .collect::<PyResult<_>>()?;
     let notices = progress::run(py, threads, progress, |run: &RunOptions<'_>| {
-        tachyfits_records::append_records(&path, &options, &given, run)
+        tachyfits_records::append_records(&path, &options, &engine_parts, run)
     })?;
     Ok(notices.iter().map(ToString::to_string).collect())
 }

@@ -147,17 +147,17 @@ impl Region {
     fn bounds(&self, py: Python<'_>, height: i64, width: i64) -> PyResult<Option<(Ends, Ends)>> {
         let height: u64 = not_negative(py, "height", height)?;
         let width: u64 = not_negative(py, "width", width)?;
-        let mut found: Option<(Ends, Ends)> = None;
+        let mut bounds: Option<(Ends, Ends)> = None;
         progress::run(py, 0, None, |run| {
             for span in self.region.spans_unless_cancelled(width, height, run)? {
                 let (rows, columns) =
-                    found.get_or_insert(((span.y, span.y), (span.first, span.last)));
+                    bounds.get_or_insert(((span.y, span.y), (span.first, span.last)));
                 rows.1 = span.y;
                 *columns = (columns.0.min(span.first), columns.1.max(span.last));
             }
             Ok::<_, tachyfits::Error>(())
         })?;
-        Ok(found)
+        Ok(bounds)
     }
 
     fn __repr__(&self) -> &str {

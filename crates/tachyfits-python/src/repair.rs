@@ -37,10 +37,10 @@ fn repair(
             true => true,
             false => editor.commit(sync, run)?.in_place,
         };
-        let said = |fix: tachyfits::verify::Fix| {
+        let text_of = |fix: tachyfits::verify::Fix| {
             (fix.code.to_owned(), fix.place.to_string(), fix.before, fix.after)
         };
-        Ok::<_, Error>((fixes.into_iter().map(said).collect(), in_place, notices))
+        Ok::<_, Error>((fixes.into_iter().map(text_of).collect(), in_place, notices))
     })
 }
 

@@ -132,13 +132,13 @@ impl Report {
 
     fn __repr__(&self) -> String {
         let report = &self.cost;
-        let written = self
+        let hdu_text = self
             .hdu
             .map_or(String::new(), |hdu| format!(", rounding={:.6}, hdu={hdu}", report.rounding));
         format!(
             "Report(bytes={}, io_seconds={:.6}, compute_seconds={:.6}, write_seconds={:.6}, \
              wall_seconds={:.6}, hidden_fraction={:.3}, \
-             threads={}, buffering='{}', storage='{}'{written})",
+             threads={}, buffering='{}', storage='{}'{hdu_text})",
             report.bytes,
             report.io_seconds,
             report.compute_seconds,

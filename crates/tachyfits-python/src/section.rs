@@ -55,15 +55,18 @@ pub(crate) fn indexed(index: &Bound<'_, PyAny>, axes: &[u64]) -> Option<Indexed>
         Err(_) => vec![index.clone()],
     };
     let is_ellipsis = |item: &Bound<'_, PyAny>| item.is(PyEllipsis::get(item.py()));
-    let given = items.iter().filter(|item| !is_ellipsis(item)).count();
-    if given > axes.len() || items.len() > given + 1 {
+    let item_count = items.iter().filter(|item| !is_ellipsis(item)).count();
+    if item_count > axes.len() || items.len() > item_count + 1 {
         return None;
     }
     let mut lengths = axes.iter().rev();
-    let mut found = Indexed { ranges: Vec::with_capacity(axes.len()), shape: Vec::new() };
+    let mut indexed = Indexed { ranges: Vec::with_capacity(axes.len()), shape: Vec::new() };
     for item in &items {
         if is_ellipsis(item) {
-            lengths.by_ref().take(axes.len() - given).for_each(|&length| found.keep_all(length));
+            lengths
+                .by_ref()
+                .take(axes.len() - item_count)
+                .for_each(|&length| indexed.keep_all(length));
             continue;
         }
         let length = *lengths.next()?;
@@ -71,20 +74,20 @@ pub(crate) fn indexed(index: &Bound<'_, PyAny>, axes: &[u64]) -> Option<Indexed>
             let indices = slice.indices(isize::try_from(length).ok()?).ok()?;
             let count = u64::try_from(indices.slicelength).ok().filter(|&count| count > 0)?;
             let (first, step) = (u64::try_from(indices.start).ok()?, indices.step as i64);
-            found.ranges.push(AxisRange { first, count, step });
-            found.shape.push(count);
+            indexed.ranges.push(AxisRange { first, count, step });
+            indexed.shape.push(count);
         } else if item.is_instance_of::<PyBool>() || item.is_instance_of::<PyUntypedArray>() {
             return None;
         } else {
             let number: i64 = item.extract().ok()?;
             let from_start = if number < 0 { number.checked_add_unsigned(length)? } else { number };
             let first = u64::try_from(from_start).ok().filter(|&first| first < length)?;
-            found.ranges.push(AxisRange { first, count: 1, step: 1 });
+            indexed.ranges.push(AxisRange { first, count: 1, step: 1 });
         }
     }
-    lengths.for_each(|&length| found.keep_all(length));
-    found.ranges.reverse();
-    Some(found)
+    lengths.for_each(|&length| indexed.keep_all(length));
+    indexed.ranges.reverse();
+    Some(indexed)
 }
 
 impl Indexed {

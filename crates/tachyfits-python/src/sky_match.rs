@@ -25,10 +25,10 @@ pub(crate) fn nearest_positions<'py>(
     radius: Option<f64>,
 ) -> PyResult<Nearest<'py>> {
     let (one, other) = (copied(py, &positions)?, copied(py, &others)?);
-    let (found, _) = run(py, 0, None, |options| {
+    let (matches, _) = run(py, 0, None, |options| {
         sky_match::nearest(one.borrowed(), other.borrowed(), radius, options)
     })?;
-    Ok((PyArray1::from_vec(py, found.rows), PyArray1::from_vec(py, found.separations)))
+    Ok((PyArray1::from_vec(py, matches.rows), PyArray1::from_vec(py, matches.separations)))
 }
 
 /// Return the rows of all pairs within a radius, and their angles.
@@ -40,13 +40,13 @@ pub(crate) fn matching_positions<'py>(
     radius: f64,
 ) -> PyResult<Pairs<'py>> {
     let (one, other) = (copied(py, &positions)?, copied(py, &others)?);
-    let (found, _) = run(py, 0, None, |options| {
+    let (matches, _) = run(py, 0, None, |options| {
         sky_match::pairs(one.borrowed(), other.borrowed(), radius, options)
     })?;
     Ok((
-        PyArray1::from_vec(py, found.left),
-        PyArray1::from_vec(py, found.right),
-        PyArray1::from_vec(py, found.separations),
+        PyArray1::from_vec(py, matches.left),
+        PyArray1::from_vec(py, matches.right),
+        PyArray1::from_vec(py, matches.separations),
     ))
 }
 

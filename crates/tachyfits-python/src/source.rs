@@ -60,8 +60,8 @@ impl Given<'_> {
             }
             Given::Object(object) => {
                 let stream = Stream(object.unbind());
-                let kept = py.detach(|| spool(name, stream, options));
-                Source::Storage(kept.map_err(Error::from).or_raise(py)?)
+                let storage = py.detach(|| spool(name, stream, options));
+                Source::Storage(storage.map_err(Error::from).or_raise(py)?)
             }
         })
     }
@@ -81,18 +81,18 @@ impl Read for Stream {
 
 /// Fills a part of a buffer with one call of `read`; an exception of the object is the error.
 fn read_into(object: &Bound<'_, PyAny>, buffer: &mut [u8]) -> io::Result<usize> {
-    let asked = buffer.len();
+    let size = buffer.len();
     // None, from a non-blocking stream without data, is rejected: waiting here would never end.
-    let given: PyBackedBytes =
-        object.call_method1("read", (asked,))?.extract().map_err(PyErr::from)?;
-    match buffer.get_mut(..given.len()) {
-        Some(part) => part.copy_from_slice(&given),
+    let bytes: PyBackedBytes =
+        object.call_method1("read", (size,))?.extract().map_err(PyErr::from)?;
+    match buffer.get_mut(..bytes.len()) {
+        Some(part) => part.copy_from_slice(&bytes),
         None => {
-            let problem = format!("read({asked}) gave {} bytes", given.len());
+            let problem = format!("read({size}) gave {} bytes", bytes.len());
             return Err(io::Error::other(problem));
         }
     }
-    Ok(given.len())
+    Ok(bytes.len())
 }
 
 /// Fills a buffer from an offset on, unless the object ends before; returns the number of bytes.
@@ -136,9 +136,9 @@ impl FileObject {
             let _turn = self.turn.lock_py_attached(py);
             let object = self.object.bind(py);
             let position = object.call_method0("tell")?;
-            let found = read_from(object, offset, buffer);
+            let outcome = read_from(object, offset, buffer);
             let back = object.call_method1("seek", (position,));
-            let count = found?;
+            let count = outcome?;
             back?;
             Ok(count)
         })

@@ -214,11 +214,11 @@ impl Stats {
             "min_position",
             "max_position",
         ];
-        let found = PyDict::new(slf.py());
+        let dictionary = PyDict::new(slf.py());
         for name in names {
-            found.set_item(name, slf.getattr(name)?)?;
+            dictionary.set_item(name, slf.getattr(name)?)?;
         }
-        Ok(found)
+        Ok(dictionary)
     }
 
     /// Return the state of these pixels followed by later ones.

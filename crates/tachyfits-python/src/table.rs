@@ -124,8 +124,8 @@ impl Table {
 
     /// Return the encoding of the text of a column: "utf-8" or "latin-1".
     fn text_encoding(&self, py: Python<'_>, column: usize) -> PyResult<&'static str> {
-        let found = py.detach(|| self.table.text_encoding(column));
-        Ok(match found.or_raise(py)? {
+        let encoding = py.detach(|| self.table.text_encoding(column));
+        Ok(match encoding.or_raise(py)? {
             TextEncoding::Utf8 => "utf-8",
             TextEncoding::Latin1 => "latin-1",
         })
@@ -154,13 +154,13 @@ impl Table {
         let engine_rows = rows.engine()?;
         // Checked before allocating arrays, so that none is allocated for rows missing in the file.
         progress::run(py, 1, None, |options| self.table.read(&mut [], &engine_rows, options))?;
-        let mut given = into.into_iter().flatten();
-        let made: PyResult<Vec<Cell<'py>>> = columns
+        let mut caller_arrays = into.into_iter().flatten();
+        let new_cells: PyResult<Vec<Cell<'py>>> = columns
             .iter()
             .map(|&column| {
                 let cells = self.table.cells(column, raw).or_raise(py)?;
                 let (kind, nullable) = (TypeOf::new(&cells, text), cells.nullable);
-                match given.next() {
+                match caller_arrays.next() {
                     // NumPy's text type without characters has some anyway.
                     Some(arrays) if kind.bytes != Some(0) => {
                         Cell::again(py, column, kind, nullable, count, arrays, self.place())
@@ -169,10 +169,10 @@ impl Table {
                 }
             })
             .collect();
-        let mut made = made?;
+        let mut new_cells = new_cells?;
         // At most 999 columns.
-        let mut outputs = Vec::with_capacity(made.len());
-        for cell in &mut made {
+        let mut outputs = Vec::with_capacity(new_cells.len());
+        for cell in &mut new_cells {
             outputs.push(cell.output(raw, text)?);
         }
         if !outputs.is_empty() {
@@ -181,7 +181,7 @@ impl Table {
             })?;
         }
         let odd: Vec<u64> = outputs.into_iter().map(|output| output.odd).collect();
-        made.into_iter().zip(odd).map(|(cell, odd)| cell.finish(py, odd)).collect()
+        new_cells.into_iter().zip(odd).map(|(cell, odd)| cell.finish(py, odd)).collect()
     }
 
     /// Read a column of arrays of different lengths.
@@ -217,11 +217,11 @@ impl Table {
         threads: i64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let found = progress::reported(py, threads, progress, |options| {
+        let rows = progress::reported(py, threads, progress, |options| {
             self.table.rows_where(&condition, first..end, options)
         })?;
         // No table has rows beyond i64: they would not fit in a file.
-        Ok(PyArray1::from_vec(py, found.into_iter().map(u64::cast_signed).collect()))
+        Ok(PyArray1::from_vec(py, rows.into_iter().map(u64::cast_signed).collect()))
     }
 
     /// Read columns of the rows that satisfy a condition, in one scan.
@@ -240,18 +240,19 @@ impl Table {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<ReadWhere<'py>> {
         let text = Text::named(py, text)?;
-        let wanted = |column| WantedColumn::new(column).raw(raw).text(text.engine());
-        let wanted: Vec<WantedColumn> = columns.into_iter().map(wanted).collect();
+        let request = |column| WantedColumn::new(column).raw(raw).text(text.engine());
+        let requests: Vec<WantedColumn> = columns.into_iter().map(request).collect();
         let FoundRows { rows, columns, .. } =
             progress::reported(py, threads, progress, |options| {
-                let found = self.table.read_where(&condition, &wanted, first..end, options)?;
-                let report = found.report;
-                Ok((found, report))
+                let selection =
+                    self.table.read_where(&condition, &requests, first..end, options)?;
+                let report = selection.report;
+                Ok((selection, report))
             })?;
         let count = rows.len() as u64;
-        let read = wanted.iter().zip(columns).map(|(wanted, found)| {
-            let cells = self.table.cells(wanted.column, raw).or_raise(py)?;
-            found_cells(py, &TypeOf::new(&cells, text), count, found)
+        let read = requests.iter().zip(columns).map(|(request, column)| {
+            let cells = self.table.cells(request.column, raw).or_raise(py)?;
+            found_cells(py, &TypeOf::new(&cells, text), count, column)
         });
         let read = read.collect::<PyResult<Vec<_>>>()?;
         // No table has rows beyond i64: they would not fit in a file.

@@ -55,15 +55,15 @@ impl<'py> Cell<'py> {
         kind: TypeOf,
         nullable: bool,
         rows: u64,
-        given: Given<'py>,
+        arrays: Given<'py>,
         place: Place<'_>,
     ) -> PyResult<Cell<'py>> {
-        if nullable != given.1.is_some() {
+        if nullable != arrays.1.is_some() {
             return Err(PyValueError::new_err("nulls are read where a column can have them"));
         }
-        let array = as_bytes(&given.0)?;
-        let nulls = given.1.as_ref().map(as_bytes).transpose()?;
-        Cell::of(py, column, kind, rows, (array, nulls), Some(given), place)
+        let array = as_bytes(&arrays.0)?;
+        let nulls = arrays.1.as_ref().map(as_bytes).transpose()?;
+        Cell::of(py, column, kind, rows, (array, nulls), Some(arrays), place)
     }
 
     /// Borrows the memory of values and nulls.
@@ -120,10 +120,10 @@ pub(crate) fn found_cells<'py>(
     py: Python<'py>,
     kind: &TypeOf,
     rows: u64,
-    found: FoundColumn,
+    column: FoundColumn,
 ) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, u64)> {
     let bytes = |bytes| PyArray1::<u8>::from_vec(py, bytes).into_any();
-    shaped(py, kind, rows, bytes(found.values), found.nulls.map(bytes), found.odd)
+    shaped(py, kind, rows, bytes(column.values), column.nulls.map(bytes), column.odd)
 }
 
 /// Converts bytes to arrays of a column's type and shape.

@@ -13,10 +13,10 @@ pub(crate) struct GivenInteger(pub(crate) i64);
 impl<'py> FromPyObject<'_, 'py> for GivenInteger {
     type Error = PyErr;
 
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<GivenInteger> {
-        given.extract().map(GivenInteger).or_else(|error: PyErr| {
-            match error.is_instance_of::<PyOverflowError>(given.py()) {
-                true => Ok(GivenInteger(if given.lt(0)? { i64::MIN } else { i64::MAX })),
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<GivenInteger> {
+        object.extract().map(GivenInteger).or_else(|error: PyErr| {
+            match error.is_instance_of::<PyOverflowError>(object.py()) {
+                true => Ok(GivenInteger(if object.lt(0)? { i64::MIN } else { i64::MAX })),
                 false => Err(error),
             }
         })
@@ -29,10 +29,10 @@ pub(crate) struct GivenFloat(pub(crate) f64);
 impl<'py> FromPyObject<'_, 'py> for GivenFloat {
     type Error = PyErr;
 
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<GivenFloat> {
-        given.extract().map(GivenFloat).or_else(|error: PyErr| {
-            match error.is_instance_of::<PyOverflowError>(given.py()) {
-                true => Ok(GivenFloat(if given.lt(0)? { -f64::INFINITY } else { f64::INFINITY })),
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<GivenFloat> {
+        object.extract().map(GivenFloat).or_else(|error: PyErr| {
+            match error.is_instance_of::<PyOverflowError>(object.py()) {
+                true => Ok(GivenFloat(if object.lt(0)? { -f64::INFINITY } else { f64::INFINITY })),
                 false => Err(error),
             }
         })
@@ -54,8 +54,8 @@ impl GivenText {
 impl<'a, 'py> FromPyObject<'a, 'py> for GivenText {
     type Error = CastError<'a, 'py>;
 
-    fn extract(given: Borrowed<'a, 'py, PyAny>) -> Result<GivenText, Self::Error> {
-        Ok(GivenText::of(&*given.cast::<PyString>()?))
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> Result<GivenText, Self::Error> {
+        Ok(GivenText::of(&*object.cast::<PyString>()?))
     }
 }
 
