@@ -1,6 +1,6 @@
-//! A table: its columns, and how rows become native arrays.
+//! A table: its columns, and the conversion of rows to native arrays.
 //!
-//! Rows, columns and elements count from 0 here; what a message says of rows counts from 1, as headers count columns.
+//! Rows, columns and elements count from 0 here; messages count rows from 1, as headers count columns.
 
 mod arrays;
 mod block;
@@ -47,16 +47,16 @@ pub use table_writer::TableWriter;
 #[derive(Clone, Debug)]
 pub struct Table {
     storage: Arc<dyn Storage>,
-    /// The tiles behind `storage`, if the table is compressed.
+    /// The decompressor behind `storage`, if the table is compressed.
     restored: Option<RestoredTable>,
     hdu: Arc<Hdu>,
     layout: Arc<TableLayout>,
-    /// Per column the encoding of its text, once it is known.
+    /// Encoding of the text of each column, once detected.
     encodings: Arc<[OnceLock<TextEncoding>]>,
 }
 
 impl FitsFile {
-    /// The table of one HDU.
+    /// Returns the table of an HDU.
     ///
     /// # Errors
     /// If the HDU does not exist, it has no table, or its header describes the columns ambiguously.
@@ -87,25 +87,25 @@ impl Table {
         &self.layout
     }
 
-    /// The same table with the whole field of each column as its cell, for copies: TDIMn and the width of strings may leave
-    /// out bytes at its end.
+    /// Returns the table with the whole field of each column as its cell, for copies: TDIMn and the
+    /// width of strings may exclude bytes at the end of a field.
     #[must_use]
     pub fn with_whole_fields(&self) -> Table {
         Table { layout: Arc::new(self.layout.with_whole_fields()), ..self.clone() }
     }
 
-    /// The HDU that it is in.
+    /// The HDU of the table.
     pub fn hdu(&self) -> &Hdu {
         &self.hdu
     }
 
-    /// The file's name.
+    /// Name of the file.
     pub fn file_name(&self) -> &str {
         self.storage.name()
     }
 
-    /// The number of the column of this name or key, trailing blanks not significant: the first that is spelled so, or else
-    /// the first in letters of either case.
+    /// Returns the number of the column with this name or key, ignoring trailing blanks: the first
+    /// exact match, else the first match in upper or lower case.
     ///
     /// # Errors
     /// [`Reason::Column`].
@@ -115,7 +115,7 @@ impl Table {
         })
     }
 
-    /// The column of a number, from 0.
+    /// Returns the column with this number, from 0.
     pub(crate) fn column_at(&self, column: usize) -> Result<&Column, Error> {
         self.layout.columns.get(column).ok_or_else(|| {
             let expected = match self.layout.columns.len() {
@@ -135,18 +135,18 @@ impl Table {
         Error::refused(reason, expected, found).at(self.file_name(), self.hdu.index)
     }
 
-    /// The same error, with the name of the file.
+    /// Adds the name of the file to an error.
     pub(crate) fn format_error(&self, error: FormatError) -> Error {
         Error::Format { file: self.file_name().to_owned(), error }
     }
 
-    /// Where all bytes come from.
+    /// Storage of the whole table.
     pub(crate) fn bytes_of_all(&self) -> &Arc<dyn Storage> {
         &self.storage
     }
 
-    /// Where the bytes come from, for reading these bytes of rows, and the arrays that they refer to: of a compressed table,
-    /// other columns are not decoded.
+    /// Storage for reading these byte ranges of rows and the arrays that they refer to; in a
+    /// compressed table, other columns are not decoded.
     pub(crate) fn bytes_of(&self, fields: &[Range<u64>]) -> Arc<dyn Storage> {
         match &self.restored {
             Some(restored) => restored.storage(Some(fields)),
@@ -155,7 +155,7 @@ impl Table {
     }
 }
 
-/// Expected names: the columns, or the first of many.
+/// Describes the expected names: the columns, or the first of many.
 fn a_column_of(layout: &TableLayout) -> String {
     const MOST: usize = 30;
     let keys: Vec<&str> =

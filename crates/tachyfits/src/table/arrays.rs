@@ -1,6 +1,7 @@
-//! Variable-length columns: descriptors first, each checked before anything is allocated for their arrays; then the heap,
-//! arrays that follow each other as one, long ones in pieces. Arrays may share bytes of the heap, lie in any order and
-//! leave gaps (Standard 4.0, section 7.3.5).
+//! Reads variable-length columns: first the descriptors, each checked before memory for its array
+//! is allocated; then the heap. Adjacent arrays are read as one range, long arrays in pieces.
+//! Arrays may share bytes of the heap, come in any order and leave gaps (Standard 4.0, section
+//! 7.3.5).
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -19,14 +20,14 @@ use super::row_ranges::{RowReads, Rows};
 use crate::error::{Error, Reason};
 use crate::image::{filled, tier};
 
-/// Bytes of the arrays of a task, as they are given.
+/// Maximum bytes of decoded arrays per task.
 const TASK_BYTES: u64 = 512 << 10;
-/// The most arrays of a task.
+/// Maximum arrays per task.
 const TASK_ARRAYS: usize = 1 << 15;
-/// Purpose of the memory, for errors.
+/// Purpose of the allocation, for error messages.
 const TASKS: &str = "the parts of a heap";
-/// Arrays that share bytes may have this many times the bytes of the heap in all, and [`SHARED_BYTES`] more. Without a
-/// limit a small file could ask for any amount of memory.
+/// Arrays that share bytes may have this many times the bytes of the heap in total, plus
+/// [`SHARED_BYTES`]. Without a limit, a small file could request any amount of memory.
 const SHARED_TIMES: u64 = 64;
 const SHARED_BYTES: u64 = 16 << 20;
 
@@ -34,26 +35,27 @@ const SHARED_BYTES: u64 = 16 << 20;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Arrays {
-    /// Where the array of each row begins, in elements, and at the end where the last one ends.
+    /// Offset of each row's array, in elements, followed by the end of the last array.
     pub offsets: Vec<i64>,
     /// The elements in native byte order. Characters are as stored, a byte each.
     pub values: Vec<u8>,
-    /// A byte for each element, 1 where it is null; none where no element can be.
+    /// One byte per element, 1 if it is null; `None` if no element can be null.
     pub nulls: Option<Vec<u8>>,
-    /// Type of an element; TDIMn is in the layout.
+    /// Type of an element; TDIMn is part of the layout.
     pub cells: Cells,
-    /// How many elements were not as the Standard has them: see [`super::ColumnOutput::odd`].
+    /// Number of elements that violate the Standard: see [`super::ColumnOutput::odd`].
     pub odd: u64,
 }
 
 impl Table {
-    /// Reads the arrays of a variable-length column; rows of a list may come in any order and repeat. `raw` asks for the
-    /// stored numbers; bits are bytes of 1 and 0 then, too.
+    /// Reads the arrays of a variable-length column; a list of rows may have any order and repeat
+    /// rows. `raw` requests the stored numbers and returns bits as bytes of 1 and 0.
     ///
     /// # Errors
-    /// [`Reason::ColumnKind`] where cells have one size; an error of the format that names the row (from 1) if a
-    /// descriptor is negative or leaves the heap, or THEAP is wrong; [`Reason::Memory`] if there is not enough, or arrays
-    /// that share bytes have far more of them than the heap; otherwise as [`Table::read`].
+    /// [`Reason::ColumnKind`] if cells have a fixed size; a format error that names the row (from
+    /// 1) if a descriptor is negative or leaves the heap, or THEAP is invalid; [`Reason::Memory`]
+    /// if memory runs out or arrays that share bytes are far larger than the heap; otherwise as
+    /// [`Table::read`].
     pub fn read_arrays(
         &self,
         column: usize,
@@ -62,15 +64,15 @@ impl Table {
         options: &RunOptions<'_>,
     ) -> Result<(Arrays, Report), Error> {
         let tier = tier();
-        let found = self.column_at(column)?;
-        let Field::Variable { element, .. } = found.field else {
+        let definition = self.column_at(column)?;
+        let Field::Variable { element, .. } = definition.field else {
             let expected = "a column of arrays in the heap";
-            let what = format!("{} ({})", self.words(column), found.form);
+            let what = format!("{} ({})", self.words(column), definition.form);
             return Err(self.refused(Reason::ColumnKind, expected, what));
         };
         self.check_rows(rows)?;
         let (descriptors, described) = self.descriptors(column, rows, options)?;
-        let cells = cells_of_elements(found, element, raw);
+        let cells = cells_of_elements(definition, element, raw);
         let size = cells.kind.bytes();
         let offsets = self.offsets(column, rows, element, size, &descriptors)?;
         let count = *offsets.last().unwrap_or(&0) as u64;
@@ -78,10 +80,10 @@ impl Table {
         let mut nulls = if cells.nullable { Some(filled(count, 0u8, "the nulls")?) } else { None };
         let plan = HeapPlan::new(&descriptors, element, size, self.layout.heap.offset)?;
         let outs = plan.cut(&mut values, nulls.as_deref_mut())?;
-        let decoder = Decoder::of_elements(found, element, raw);
+        let decoder = Decoder::of_elements(definition, element, raw);
         let mut odd = 0;
         let progress = Progress { options: *options, total: plan.stored_bytes() };
-        let field = found.offset..found.offset + found.field.row_bytes();
+        let field = definition.offset..definition.offset + definition.field.row_bytes();
         let report = tachyfits_io::run(
             &*self.bytes_of(std::slice::from_ref(&field)),
             &plan,
@@ -91,8 +93,8 @@ impl Table {
                 let mut out = outs[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
                 Ok::<_, Error>(plan.decode(task, fetched, &decoder, tier, scratch, &mut out)?)
             },
-            |_task, found| {
-                odd += found;
+            |_task, count| {
+                odd += count;
                 Ok(())
             },
         )?;
@@ -100,7 +102,7 @@ impl Table {
         Ok((Arrays { offsets, values, nulls, cells, odd }, described.followed_by(&report)))
     }
 
-    /// The arrays of rows, each checked to lie in the heap.
+    /// Reads the descriptors of rows, and checks that each array lies in the heap.
     fn descriptors(
         &self,
         column: usize,
@@ -109,8 +111,8 @@ impl Table {
     ) -> Result<(Vec<Descriptor>, Report), Error> {
         let layout = &self.layout;
         layout.heap().map_err(|error| self.format_error(error))?;
-        let found = &layout.columns[column];
-        let bytes = match found.field {
+        let definition = &layout.columns[column];
+        let bytes = match definition.field {
             Field::Variable { repeat: 0, .. } => 0,
             field => field.row_bytes(),
         };
@@ -118,7 +120,7 @@ impl Table {
         if bytes == 0 || rows.is_empty() {
             return Ok((all, Report::default()));
         }
-        let field = found.offset..found.offset + bytes;
+        let field = definition.offset..definition.offset + bytes;
         let reads = RowReads::new(layout, rows.clone(), std::slice::from_ref(&field));
         let offset = reads.offset(field.start);
         let progress = Progress { options: *options, total: reads.bytes() };
@@ -129,25 +131,26 @@ impl Table {
             Vec::new,
             |packed, task, fetched| {
                 let block = reads.block(task, fetched, packed)?;
-                let mut found = memory::with_room(block.rows, "descriptors of some rows")?;
+                let mut descriptors = memory::with_room(block.rows, "descriptors of some rows")?;
                 for (row, place) in reads.places(task).enumerate() {
                     let at = offset + row * block.stride;
                     let bytes = &block.bytes[at..at + bytes as usize];
                     let descriptor = layout.descriptor(column, reads.number(place), bytes);
-                    found.push(descriptor.map_err(|error| self.format_error(error))?);
+                    descriptors.push(descriptor.map_err(|error| self.format_error(error))?);
                 }
-                Ok::<_, Error>(found)
+                Ok::<_, Error>(descriptors)
             },
-            |task, found| {
+            |task, descriptors| {
                 let first = reads.places(task).start as usize;
-                all[first..first + found.len()].copy_from_slice(&found);
+                all[first..first + descriptors.len()].copy_from_slice(&descriptors);
                 Ok(())
             },
         )?;
         Ok((all, report))
     }
 
-    /// Offsets of the arrays, in elements, if the file has their bytes and memory may hold them.
+    /// Returns the offsets of the arrays, in elements, after checking that the file has their bytes
+    /// and memory can hold them.
     fn offsets(
         &self,
         column: usize,
@@ -185,22 +188,22 @@ impl Table {
     }
 }
 
-/// A part of an array.
+/// Start of a task within the arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ArrayPart {
     array: usize,
-    /// Elements before it.
+    /// Elements of the array before it.
     first: u64,
 }
 
-/// The reads of arrays, in the order in which they are given.
+/// Reads of arrays, in the order of the output.
 struct HeapPlan<'a> {
     descriptors: &'a [Descriptor],
     element: Element,
-    /// Bytes of an element as it is given.
+    /// Bytes of a decoded element.
     size: u64,
     heap_offset: u64,
-    /// The first piece of each task, and where the last one ends.
+    /// The start of each task, and the end of the last one.
     tasks: Vec<ArrayPart>,
 }
 
@@ -211,19 +214,19 @@ impl<'a> HeapPlan<'a> {
         size: u64,
         heap_offset: u64,
     ) -> Result<HeapPlan<'a>, NoMemory> {
-        // Whole bytes of bits.
+        // A multiple of 8, so that bits fill whole bytes.
         let most = (TASK_BYTES / size.max(1)).next_multiple_of(8);
         let mut tasks = vec![ArrayPart { array: 0, first: 0 }];
         let mut room = most;
         for (array, descriptor) in descriptors.iter().enumerate() {
-            // The ranges of a task are listed.
+            // Limits the list of ranges of a task.
             if array - tasks[tasks.len() - 1].array >= TASK_ARRAYS {
                 memory::push(&mut tasks, ArrayPart { array, first: 0 }, TASKS)?;
                 room = most;
             }
             let mut first = 0;
             while descriptor.count - first > room {
-                // An array that does not fit begins the next task; a short array stays whole.
+                // An array that does not fit begins the next task; a short array is not split.
                 if room == most || descriptor.count > most {
                     first += room / 8 * 8;
                 }
@@ -236,13 +239,13 @@ impl<'a> HeapPlan<'a> {
         Ok(HeapPlan { descriptors, element, size, heap_offset, tasks })
     }
 
-    /// Bytes of the heap in all, those of shared ones each time.
+    /// Bytes of the heap to read; shared bytes count each time.
     fn stored_bytes(&self) -> u64 {
         let bytes = |descriptor: &Descriptor| self.element.total_bytes(descriptor.count);
         self.descriptors.iter().filter_map(bytes).fold(0, u64::saturating_add)
     }
 
-    /// The pieces of a task: (bytes in the file, elements); those that follow each other as one.
+    /// Visits the pieces of a task as (bytes in the file, elements); adjacent pieces are merged.
     fn visit(&self, task: u64, mut take: impl FnMut(Range<u64>, u64)) {
         let (begin, end) = (self.tasks[task as usize], self.tasks[task as usize + 1]);
         let mut run: Option<(Range<u64>, u64)> = None;
@@ -257,9 +260,9 @@ impl<'a> HeapPlan<'a> {
             let start = self.heap_offset + descriptor.offset + bytes(first);
             let range = start..start + bytes(last - first);
             match &mut run {
-                // Bits of another array begin in another byte.
-                Some((joined, count)) if joined.end == start && self.element != Element::Bit => {
-                    joined.end = range.end;
+                // The bits of each array begin in a new byte.
+                Some((span, count)) if span.end == start && self.element != Element::Bit => {
+                    span.end = range.end;
                     *count += last - first;
                 }
                 _ => {
@@ -274,7 +277,7 @@ impl<'a> HeapPlan<'a> {
         }
     }
 
-    /// Cuts the outputs into those of each task.
+    /// Splits the outputs by task.
     fn cut<'v>(
         &self,
         values: &'v mut [u8],

@@ -1,4 +1,4 @@
-//! Several columns of a block of rows: taken one after another while the rows are in the first-level cache.
+//! Several columns of a block of rows, decoded one after another while the rows are in the first-level cache.
 //!
 //! Whole rows are loaded in order before the first column is extracted from them. Otherwise each
 //! column would wait for cache lines that earlier columns did not need (`python -m bench --only
@@ -10,10 +10,10 @@ use super::decode::{DecodeScratch, Decoder};
 use super::read_text::BadText;
 use super::row_ranges::RowBlock;
 
-/// Bytes of rows that columns are gathered from one after another: half of a first-level cache of 32 or 48 KiB, which the
-/// columns' ends pass through as well.
+/// Bytes of rows from which columns are gathered one after another: half of a first-level cache of
+/// 32 or 48 KiB, which the output of the columns passes through as well.
 const CACHED_BYTES: usize = 16 << 10;
-/// The fewest rows of a part: fewer are not worth the calls.
+/// Minimum rows of a part; fewer do not pay for the calls.
 const LEAST_ROWS: usize = 64;
 
 /// Decoded rows of a column.
@@ -31,8 +31,8 @@ pub(crate) struct PlacedDecoder<'a> {
 }
 
 impl<'a> RowBlock<'a> {
-    /// The rows in parts, each with the number of its first row in the block, for extracting
-    /// `columns` columns. For several columns, a part stays in the first-level cache and is loaded
+    /// Splits the rows into parts, each with the number of its first row in the block, to extract
+    /// `columns` columns. For several columns, a part fits in the first-level cache and is loaded
     /// there first.
     pub(crate) fn parts(self, columns: usize) -> impl Iterator<Item = (usize, RowBlock<'a>)> {
         let part_rows = match columns {
@@ -51,26 +51,26 @@ impl<'a> RowBlock<'a> {
     }
 }
 
-/// Loads bytes into the processor in order, which suits the prefetcher best. Whole cache lines, as kernels do: one byte of
-/// each was slower.
+/// Loads bytes into the cache in order, which suits the prefetcher best. Reads whole cache lines,
+/// as kernels do: reading one byte of each was slower.
 fn look_at(bytes: &[u8]) {
     const LINE: usize = 8;
     let (words, _) = bytes.as_chunks::<8>();
     let (lines, rest) = words.as_chunks::<LINE>();
-    let mut seen = [0; LINE];
+    let mut bits = [0; LINE];
     for line in lines {
-        for (seen, word) in seen.iter_mut().zip(line) {
-            *seen ^= u64::from_ne_bytes(*word);
+        for (lane, word) in bits.iter_mut().zip(line) {
+            *lane ^= u64::from_ne_bytes(*word);
         }
     }
-    std::hint::black_box((seen, rest.first(), bytes.last()));
+    std::hint::black_box((bits, rest.first(), bytes.last()));
 }
 
-/// Decodes columns, with `stores` if given; `odd` counts, for each, the elements that break the
-/// Standard.
+/// Decodes columns, with streaming stores if `stores` is given; adds to `odd`, for each column, the
+/// elements that violate the Standard.
 ///
 /// # Errors
-/// Where text is no number: which column, and which row of the block.
+/// The column and the row of the block with text that is not a number.
 pub(crate) fn decode_columns(
     block: &RowBlock<'_>,
     columns: &[PlacedDecoder<'_>],
@@ -103,7 +103,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Of rows the last of which may end before its stride does.
+        /// The last row may end before its stride does.
         #[test]
         fn parts_are_the_rows_of_a_block_in_order(
             rows in 0usize..3000,
@@ -113,7 +113,7 @@ mod tests {
             let bytes: Vec<u8> = (0..rows * stride).map(|at| (at % 251) as u8).collect();
             let bytes = &bytes[..bytes.len().saturating_sub(missing)];
             let block = RowBlock { bytes, stride, rows };
-            let (mut next, mut joined) = (0, Vec::new());
+            let (mut next, mut concatenated) = (0, Vec::new());
             for (first, part) in block.parts(columns) {
                 prop_assert_eq!((first, part.stride), (next, stride));
                 prop_assert!(part.rows > 0);
@@ -121,10 +121,10 @@ mod tests {
                     prop_assert!(part.rows <= LEAST_ROWS || part.rows * stride <= CACHED_BYTES);
                 }
                 next += part.rows;
-                joined.extend_from_slice(part.bytes);
+                concatenated.extend_from_slice(part.bytes);
             }
             prop_assert_eq!(next, rows);
-            prop_assert!(joined == bytes);
+            prop_assert!(concatenated == bytes);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Rows made of the cells of all columns, block by block on all threads, each block in a core's cache.
+//! Encodes rows from the cells of all columns, block by block on all threads, each block in the cache of its core.
 
 use std::ops::Range;
 
@@ -11,16 +11,16 @@ use tachyfits_memory as memory;
 use super::encode::{ColumnInput, EncodeScratch, EncodedRows, EncodedValues, Encoder};
 use crate::error::{Error, Reason};
 
-/// Bytes of rows that are made at a time.
+/// Bytes of rows encoded at a time.
 const BLOCK_BYTES: u64 = 256 << 10;
-/// Bytes of rows that all columns are put into before the next: half of a first-level cache.
+/// Bytes of rows that all columns are written into before the next rows: half of a first-level cache.
 const NEAR_BYTES: u64 = 16 << 10;
-/// Elements of arrays that are made at a time.
+/// Elements of arrays encoded at a time.
 const BLOCK_ELEMENTS: usize = 32 << 10;
 
-/// The rows of some columns, to be made.
+/// Rows of some columns, to be encoded.
 pub(crate) struct NewRows<'a> {
-    /// The columns that are put into the rows, with their cells.
+    /// The columns to encode, with their cells.
     columns: Vec<(Encoder, ColumnInput<'a>)>,
     pub(crate) rows: u64,
     row_bytes: u64,
@@ -34,10 +34,12 @@ pub(crate) struct NewRows<'a> {
 pub(crate) type Descriptors = Vec<(usize, Vec<u8>)>;
 
 impl<'a> NewRows<'a> {
-    /// Rows of all columns of a layout, in its order; `descriptors` has what variable-length columns have in the rows.
+    /// Creates rows of all columns of a layout, in its order; `descriptors` has the descriptors of
+    /// variable-length columns.
     ///
     /// # Errors
-    /// [`Reason::CellValues`] if there are not as many inputs as columns, or not as many cells as rows.
+    /// [`Reason::CellValues`] if the number of inputs differs from the number of columns, or the
+    /// number of cells from the number of rows.
     pub(crate) fn new(
         layout: &TableLayout,
         inputs: &[ColumnInput<'a>],
@@ -63,7 +65,7 @@ impl<'a> NewRows<'a> {
         Ok(new)
     }
 
-    /// The fields of one column alone, side by side.
+    /// Creates the fields of a single column, without gaps.
     pub(crate) fn of_column(
         layout: &TableLayout,
         number: usize,
@@ -86,8 +88,8 @@ impl<'a> NewRows<'a> {
         (BLOCK_BYTES / self.row_bytes.max(1)).max(1)
     }
 
-    /// Makes the rows and hands each block with the number of its first row to `work`, on any thread in any order, and what
-    /// that gives to `merge` in order.
+    /// Encodes the rows. Passes each block with the number of its first row to `work`, on any
+    /// thread in any order, and the results to `merge`, in order.
     pub(crate) fn make<R: Send>(
         &self,
         options: &RunOptions<'_>,
@@ -114,7 +116,7 @@ impl<'a> NewRows<'a> {
                 self.fill_block(rows, tier, scratch, out)?;
                 work(first, out)
             },
-            |_task, made| merge(made),
+            |_task, result| merge(result),
         )
     }
 
@@ -128,13 +130,13 @@ impl<'a> NewRows<'a> {
         out.clear();
         let length = ((rows.end - rows.start) * self.row_bytes) as usize;
         memory::resize(out, length, self.fill, "new rows")?;
-        // All columns of a few rows, then of the next: so the rows stay in the first-level cache.
-        let near = (NEAR_BYTES / self.row_bytes.max(1)).max(1);
-        for first in rows.clone().step_by(near as usize) {
-            let some = first..rows.end.min(first + near);
+        // Write all columns of a few rows at a time, so that the rows stay in the first-level cache.
+        let near_rows = (NEAR_BYTES / self.row_bytes.max(1)).max(1);
+        for first in rows.clone().step_by(near_rows as usize) {
+            let part = first..rows.end.min(first + near_rows);
             let begin = ((first - rows.start) * self.row_bytes) as usize;
-            let bytes = ((some.end - first) * self.row_bytes) as usize;
-            self.fill_rows(some, tier, scratch, &mut out[begin..begin + bytes])?;
+            let bytes = ((part.end - first) * self.row_bytes) as usize;
+            self.fill_rows(part, tier, scratch, &mut out[begin..begin + bytes])?;
         }
         Ok(())
     }
@@ -171,11 +173,11 @@ fn encoder(layout: &TableLayout, number: usize, input: &ColumnInput<'_>) -> Resu
     })
 }
 
-/// Rows in blocks.
+/// Tasks: blocks of rows.
 struct BuiltBlocks {
     rows: u64,
     block: u64,
-    /// Bytes of a cell that stand for its row.
+    /// Bytes of the first column per row, for progress.
     cell: u64,
 }
 
@@ -191,12 +193,13 @@ impl Tasks for BuiltBlocks {
     }
 }
 
-/// Writes the arrays of the variable-length columns, of which `inputs` has those from `first` on, one after the other to the
-/// end of a heap that has `heap_bytes` already, and gives their descriptors and, by column, the number of elements of the longest.
+/// Appends the arrays of the variable-length columns to a heap of `heap_bytes` bytes, one after
+/// another. `inputs` has the columns from `first` on. Returns the descriptors and, for each column,
+/// the number of elements of its longest array.
 ///
 /// # Errors
-/// [`Reason::CellValues`] if offsets are missing, not rising or beyond the elements, or a `P` descriptor cannot reach so
-/// far; and what `write` gives.
+/// [`Reason::CellValues`] if offsets are missing, decreasing or beyond the elements, or the heap is
+/// too large for `P` descriptors; and errors of `write`.
 pub(crate) fn write_arrays(
     layout: &TableLayout,
     (first, inputs): (usize, &[ColumnInput<'_>]),
@@ -206,8 +209,8 @@ pub(crate) fn write_arrays(
     write: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
 ) -> Result<(Descriptors, Vec<u64>), Error> {
     let mut descriptors = Descriptors::new();
-    let mut most = vec![0; layout.columns.len()];
-    let mut reached = heap_bytes;
+    let mut longest = vec![0; layout.columns.len()];
+    let mut heap_end = heap_bytes;
     for (number, input) in (first..layout.columns.len()).zip(inputs) {
         let Field::Variable { element, wide, repeat, .. } = layout.columns[number].field else {
             continue;
@@ -222,18 +225,18 @@ pub(crate) fn write_arrays(
         for &count in &counts {
             let length = element.total_bytes(count).unwrap_or(u64::MAX);
             if repeat > 0 {
-                arrays.put_descriptor(count, reached, wide, &mut bytes)?;
+                arrays.put_descriptor(count, heap_end, wide, &mut bytes)?;
             }
-            most[number] = most[number].max(count);
-            reached = reached.saturating_add(length);
+            longest[number] = longest[number].max(count);
+            heap_end = heap_end.saturating_add(length);
         }
         descriptors.push((number, bytes));
         arrays.write_elements(&counts, tier, write)?;
     }
-    Ok((descriptors, most))
+    Ok((descriptors, longest))
 }
 
-/// The arrays of one column.
+/// The arrays of a column.
 struct BuiltArrays<'a> {
     layout: &'a TableLayout,
     number: usize,
@@ -252,7 +255,7 @@ impl BuiltArrays<'_> {
         Encoder::of_elements(column, self.number, self.element, self.input.raw)
     }
 
-    /// Elements of each array.
+    /// Counts the elements of each array.
     fn counts(&self) -> Result<Vec<u64>, Error> {
         let elements = self.input.values.len() / self.encoder().cell_bytes().max(1);
         let Some(offsets) = self.input.offsets else {
@@ -281,7 +284,7 @@ impl BuiltArrays<'_> {
         wide: bool,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        // An empty array is nowhere.
+        // The offset of an empty array is 0.
         let offset = if count == 0 { 0 } else { offset };
         match (wide, i32::try_from(count), i32::try_from(offset)) {
             (true, ..) => {

@@ -7,23 +7,23 @@ use super::Table;
 use crate::error::Error;
 use crate::image::pixel_type;
 
-/// The cells of a column as arrays.
+/// Type and shape of the cells of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cells {
-    /// The elements.
+    /// Type of the elements.
     pub kind: CellKind,
-    /// Elements of one cell in FITS order, the first the fastest; empty where a cell is a single element. Of a
-    /// variable-length column that of a single element of an array; of characters of several strings (TDIMn) that of a
-    /// string.
+    /// Axes of a cell in FITS order, the fastest first; empty if a cell is a single element. For a
+    /// variable-length column, the shape of a single element; for several strings per cell (TDIMn),
+    /// the shape of a string.
     pub shape: Vec<u64>,
-    /// Elements may be null and are then marked as such.
+    /// Whether elements may be null; nulls are marked separately.
     pub nullable: bool,
 }
 
-/// The elements of a column, in the machine's byte order.
+/// Type of the elements of a column, in native byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CellKind {
-    /// A byte, 1 or 0.
+    /// A byte of 1 or 0.
     Bool,
     /// A number.
     Number(PixelType),
@@ -33,13 +33,13 @@ pub enum CellKind {
     Complex64,
     /// A string, padded with NUL.
     Text {
-        /// Its bytes, or characters.
+        /// Its length in bytes or characters.
         width: u64,
     },
 }
 
 impl CellKind {
-    /// Bytes of an element; of text with a byte for each character.
+    /// Bytes of an element; for text, one byte per character.
     pub fn bytes(self) -> u64 {
         match self {
             CellKind::Bool => 1,
@@ -52,7 +52,7 @@ impl CellKind {
 }
 
 impl Cells {
-    /// Elements of a cell. The columns of a table have only cells whose bytes fit 64 bits.
+    /// Elements of a cell. The layout accepts only cells whose size in bytes fits 64 bits.
     pub fn elements(&self) -> u64 {
         self.shape.iter().product()
     }
@@ -63,12 +63,13 @@ impl Cells {
 }
 
 impl Table {
-    /// Result of reading a column; `raw` requests the stored values.
+    /// Returns the type and shape of a column's cells; `raw` requests the stored values.
     ///
-    /// Numbers that stand for themselves are read as they are, conventions for unsigned integers applied; scaled ones as
-    /// 64-bit floats, or complex numbers of these, NaN where null. Logical values and bits are truth values. Stored, a
-    /// logical value is a byte, bits are the bytes that they are packed in, and a variable-length column has its two
-    /// integers. Numbers of an ASCII table are 64-bit integers or floats.
+    /// Unscaled numbers keep their type, after the conventions for unsigned integers; scaled
+    /// numbers become 64-bit floats or complex numbers, NaN if null. Logical values and bits are
+    /// truth values. With `raw`, a logical value is a byte, bits are packed bytes, and a cell of a
+    /// variable-length column is its two descriptor integers. Numbers of an ASCII table are 64-bit
+    /// integers or floats.
     ///
     /// # Errors
     /// [`crate::Reason::Column`] if there is no such column.
@@ -77,7 +78,7 @@ impl Table {
     }
 }
 
-/// Result of reading a column.
+/// Returns the type and shape of a column's cells.
 pub(crate) fn cells(column: &Column, raw: bool) -> Cells {
     match column.field {
         Field::Fixed { element, repeat, width } => {
@@ -86,7 +87,7 @@ pub(crate) fn cells(column: &Column, raw: bool) -> Cells {
                 true => repeat - repeat.checked_rem(width).unwrap_or(0),
                 false => column.dimensions.iter().product::<u64>(),
             };
-            // Stored values are all of the field, also those that no cell has.
+            // Stored values cover the whole field, including elements outside TDIM.
             let is_cut = raw && described < repeat;
             let width = if is_cut && element == Element::Character { repeat } else { width };
             let shape = match element {
@@ -112,7 +113,7 @@ pub(crate) fn cells(column: &Column, raw: bool) -> Cells {
             Cells { kind: CellKind::Number(pixel), shape, nullable: false }
         }
         Field::Variable { element: Element::Character, .. } => {
-            // TDIMn says how long one of several strings is.
+            // TDIMn has the length of a string if there are several.
             let several = column.dimensions.len() > 1;
             Cells::scalar(CellKind::Text { width: if several { column.dimensions[0] } else { 1 } })
         }
@@ -121,7 +122,7 @@ pub(crate) fn cells(column: &Column, raw: bool) -> Cells {
     }
 }
 
-/// A single element of a binary table's column.
+/// Describes a single element of a binary table's column.
 pub(crate) fn cells_of_elements(column: &Column, element: Element, raw: bool) -> Cells {
     let scaled = column.scaled && !raw;
     let cells = Cells::scalar(match element {
@@ -142,7 +143,7 @@ pub(crate) fn cells_of_elements(column: &Column, element: Element, raw: bool) ->
     Cells { nullable, ..cells }
 }
 
-/// A field of an ASCII table.
+/// Describes a field of an ASCII table.
 fn text_cells(column: &Column, text: TextForm, width: u64, raw: bool) -> Cells {
     if raw || text == TextForm::Characters {
         let nullable = !raw && column.null.is_some();
@@ -154,7 +155,7 @@ fn text_cells(column: &Column, text: TextForm, width: u64, raw: bool) -> Cells {
     Cells { nullable, ..Cells::scalar(CellKind::Number(pixel)) }
 }
 
-/// The dimensions, or the shape of `elements` elements; a single one has none.
+/// Returns the dimensions, or the shape of `elements` elements: empty for a single element.
 fn shape_of(dimensions: &[u64], elements: u64) -> Vec<u64> {
     match (dimensions.is_empty(), elements) {
         (false, _) => dimensions.to_vec(),
@@ -163,7 +164,7 @@ fn shape_of(dimensions: &[u64], elements: u64) -> Vec<u64> {
     }
 }
 
-/// The type of the stored number, without the conventions for unsigned integers.
+/// Returns the type of the stored number, without the conventions for unsigned integers.
 fn stored(pixel: PixelType) -> PixelType {
     match pixel {
         PixelType::I8 => PixelType::U8,

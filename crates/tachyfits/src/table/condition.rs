@@ -1,9 +1,9 @@
-//! Rows by condition: `MAG < 20 && CLASS == 'STAR'`, evaluated on the rows as they are stored, only the columns that it
-//! names decoded, some rows at a time in the first-level cache.
+//! Selects rows by condition: `MAG < 20 && CLASS == 'STAR'`. Decodes only the columns that the
+//! condition names, a few stored rows at a time in the first-level cache.
 //!
 //! The language is that of expressions over images, with strings, columns and truth values:
 //! [`check`] resolves its names. Operands that need their own evaluation (strings, exact 64-bit
-//! integers) become single operands, each a [`operand`], so the remaining program works on f64.
+//! integers) become single operands of [`operand`], so the remaining program works on f64.
 
 mod operand;
 mod resolve;
@@ -27,33 +27,34 @@ use operand::{ConditionLeaf, ConditionScratch, RowChunk};
 use resolve::check;
 use side::Text;
 
-/// Rows that a program takes at a time: a buffer is 8 KiB of f64, so that several stay in the first-level cache.
+/// Rows evaluated at a time: a buffer is 8 KiB of f64, so that several stay in the first-level cache.
 const CHUNK: usize = 1024;
 
-/// The most rows of a condition that reads no bytes: more would take minutes.
+/// Maximum rows of a condition that reads no bytes: more would take minutes.
 const MOST_UNREAD_ROWS: u64 = 1 << 34;
 
 impl Table {
-    /// The numbers, from 0 and ascending, of those rows among `rows` for which a condition is true.
+    /// Returns the numbers, from 0 and ascending, of the rows among `rows` for which a condition is true.
     ///
-    /// A condition compares columns, numbers and strings and joins comparisons: `MAG < 20 && CLASS == 'STAR'`. Its words
-    /// are those of [`crate::evaluate`]; besides,
+    /// A condition compares columns, numbers and strings, and combines comparisons: `MAG < 20 &&
+    /// CLASS == 'STAR'`. It accepts the functions and operators of [`crate::evaluate`], and also:
     ///
-    /// - names are those of columns, in either case; in backquotes they may have any characters;
-    /// - strings are in single or double quotes; trailing blanks do not count, nor does text after
-    ///   a NUL; bytes outside ASCII are in the encoding of the column ([`Table::text_encoding`]);
-    /// - `x IN (1, 2)` is true where one of `x == 1` and `x == 2` is, and `x NOT IN (1, 2)` where `x != 1` and `x != 2` are;
-    /// - `NAME LIKE 'NGC%'` is true of text that matches a pattern, `NAME NOT LIKE 'NGC%'` of other text: `%` is any text,
-    ///   `_` one character, each itself after the character of `ESCAPE '!'`; blanks at the end of a pattern do not count;
-    /// - `NAME[2]` is the second element of a column of arrays;
-    /// - of integers `&` and `|` take the bits, in brackets: `(QUALITY & 128) == 0`;
-    /// - `ROW` (or `#ROW`) is the number of the row, from 1; `T` and `F` (or `true`, `false`) are truth values;
-    /// - `isnull(x)` is true where a number, logical value or string is null, a number is NaN, or a string has no
-    ///   characters.
+    /// - names of columns, in upper or lower case; names in backquotes may have any characters;
+    /// - strings in single or double quotes; trailing blanks and text after a NUL are ignored;
+    ///   bytes outside ASCII use the encoding of the column ([`Table::text_encoding`]);
+    /// - `x IN (1, 2)`, short for `x == 1 || x == 2`, and `x NOT IN (1, 2)`, short for `x != 1 && x != 2`;
+    /// - `NAME LIKE 'NGC%'`, true if the text matches the pattern, and `NAME NOT LIKE 'NGC%'`: `%`
+    ///   matches any text, `_` one character, and the character of `ESCAPE '!'` makes the next one
+    ///   literal; blanks at the end of a pattern are ignored;
+    /// - `NAME[2]`, the second element of a column of arrays;
+    /// - `&` and `|` of integers, the bitwise operators, in brackets: `(QUALITY & 128) == 0`;
+    /// - `ROW` (or `#ROW`), the number of the row, from 1; `T` and `F` (or `true`, `false`), the truth values;
+    /// - `isnull(x)`, true if a number, logical value or string is null, a number is NaN, or a string is empty.
     ///
-    /// A comparison with a null is false, also by `!=`; a null logical value counts as false. Numbers are f64, scaling
-    /// applied; integers of 64 bits are compared exactly with any number. A number that is compared with a column of 32-bit
-    /// floats is rounded to their type: `MAG <= 0.1` is true of the value that is shown as 0.1.
+    /// A comparison with a null is false, also `!=`; a null logical value counts as false. Numbers
+    /// are f64 after scaling; 64-bit integers are compared exactly with any number. A number
+    /// compared with a column of 32-bit floats is rounded to that type: `MAG <= 0.1` is true of the
+    /// value displayed as 0.1.
     ///
     /// ```
     /// use tachyfits::{FitsFile, OpenOptions, RunOptions};
@@ -77,8 +78,9 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// [`Reason::Expression`] and [`Reason::ExpressionInput`] with the place in the condition; [`Reason::Rows`];
-    /// [`Reason::DataMissing`] when the file ends before a row; [`Reason::CellText`]; or reading fails.
+    /// [`Reason::Expression`] and [`Reason::ExpressionInput`] with the position in the condition;
+    /// [`Reason::Rows`]; [`Reason::DataMissing`] if the file ends before a row;
+    /// [`Reason::CellText`]; or an I/O error.
     pub fn rows_where(
         &self,
         condition: &str,
@@ -93,15 +95,16 @@ impl Table {
         search.rows(rows, options)
     }
 
-    /// Understands a condition.
+    /// Compiles a condition.
     pub(super) fn search(&self, condition: &str) -> Result<RowSearch<'_>, Error> {
         let tier = tier();
         let parsed = parse(condition, Dialect::Rows).map_err(|problem| problem.of(condition))?;
         let checked = check(condition, &parsed, &self.layout);
         let checked = checked.map_err(|problem| problem.of(condition))?;
-        let given: Vec<NameValue> = (0..checked.leaves.len()).map(NameValue::Pixels).collect();
-        let (program, needed) = Program::new(&checked.expression, &given, tier);
-        let mut leaves: Vec<_> = needed.iter().map(|&leaf| checked.leaves[leaf].clone()).collect();
+        let names: Vec<NameValue> = (0..checked.leaves.len()).map(NameValue::Pixels).collect();
+        let (program, operands) = Program::new(&checked.expression, &names, tier);
+        let mut leaves: Vec<_> =
+            operands.iter().map(|&leaf| checked.leaves[leaf].clone()).collect();
         for leaf in &mut leaves {
             self.set_encoding(leaf)?;
         }
@@ -110,8 +113,8 @@ impl Table {
 }
 
 impl Table {
-    /// Sets the encoding of strings that are compared with text outside ASCII or with each other, or whose characters
-    /// a pattern counts.
+    /// Sets the encoding of strings that are compared with each other or with text outside ASCII,
+    /// or matched against a pattern that counts characters.
     fn set_encoding(&self, leaf: &mut ConditionLeaf) -> Result<(), Error> {
         let sides = match leaf {
             ConditionLeaf::Texts(_, sides) if !sides.iter().any(Text::is_ascii) => &mut sides[..],
@@ -129,7 +132,7 @@ impl Table {
     }
 }
 
-/// A condition that is understood.
+/// A compiled condition.
 pub(super) struct RowSearch<'a> {
     table: &'a Table,
     program: Program,
@@ -138,7 +141,7 @@ pub(super) struct RowSearch<'a> {
 }
 
 impl RowSearch<'_> {
-    /// The numbers of the rows for which the condition is true.
+    /// Returns the numbers of the rows for which the condition is true.
     pub(super) fn rows(
         &self,
         rows: Range<u64>,
@@ -149,26 +152,27 @@ impl RowSearch<'_> {
             return Ok((self.unread(rows)?, Report::default()));
         }
         let reads = RowReads::new(&self.table.layout, Rows::Range(rows), &fields);
-        let mut found = Vec::new();
+        let mut selected = Vec::new();
         let storage = self.table.bytes_of(&fields);
         let report = self.scan(
             (&*storage, &reads),
             options,
             |(): &mut (), _block, rows, _first| Ok(rows),
-            |mut rows| self.append(&mut found, &mut rows),
+            |mut rows| self.append(&mut selected, &mut rows),
         )?;
-        Ok((found, report))
+        Ok((selected, report))
     }
 
-    /// The bytes of a row that the condition needs.
+    /// Byte ranges of a row that the condition needs.
     pub(super) fn fields(&self) -> Vec<Range<u64>> {
         let mut fields = Vec::new();
         self.leaves.iter().for_each(|leaf| leaf.fields(&mut fields));
         fields
     }
 
-    /// Evaluates the condition on every row of some reads. `take` gets each block, the numbers of its rows for which the
-    /// condition is true, and that of its first row; `append` gets what it returned, in the order of the rows.
+    /// Evaluates the condition on the rows of `reads`. Calls `take` with each block, the numbers of
+    /// its matching rows and the number of its first row; passes the results to `append` in row
+    /// order.
     pub(super) fn scan<S: Default, T: Send>(
         &self,
         (storage, reads): (&dyn Storage, &RowReads<'_>),
@@ -186,18 +190,18 @@ impl RowSearch<'_> {
                 let scratch = ConditionScratch::new(slots, CHUNK, self.leaves.len());
                 (Vec::new(), scratch, S::default())
             },
-            |(packed, scratch, taken), task, fetched| {
+            |(packed, scratch, state), task, fetched| {
                 let first_row = reads.number(reads.places(task).start);
                 let block = reads.block(task, fetched, packed)?;
                 let rows =
                     self.block(&block, &|in_row| reads.offset(in_row), first_row, scratch)?;
-                take(taken, &block, rows, first_row)
+                take(state, &block, rows, first_row)
             },
-            |_task, taken| append(taken),
+            |_task, result| append(result),
         )
     }
 
-    /// Rows of a condition that reads no bytes.
+    /// Selects rows by a condition that reads no bytes.
     fn unread(&self, rows: Range<u64>) -> Result<Vec<u64>, Error> {
         let count = rows.end - rows.start;
         if count > MOST_UNREAD_ROWS {
@@ -206,24 +210,24 @@ impl RowSearch<'_> {
             return Err(self.table.refused(Reason::Memory, expected, count.to_string()));
         }
         let mut scratch = ConditionScratch::new(self.program.slots(), CHUNK, self.leaves.len());
-        let mut found = Vec::new();
+        let mut selected = Vec::new();
         let mut first = rows.start;
         while first < rows.end {
             let count = (rows.end - first).min(1 << 20);
             let block = RowBlock { bytes: &[], stride: 0, rows: count as usize };
-            self.append(&mut found, &mut self.block(&block, &|_| 0, first, &mut scratch)?)?;
+            self.append(&mut selected, &mut self.block(&block, &|_| 0, first, &mut scratch)?)?;
             first += count;
         }
-        Ok(found)
+        Ok(selected)
     }
 
-    pub(super) fn append(&self, found: &mut Vec<u64>, rows: &mut Vec<u64>) -> Result<(), Error> {
-        memory::reserve(found, rows.len(), "the rows found")?;
-        found.append(rows);
+    pub(super) fn append(&self, selected: &mut Vec<u64>, rows: &mut Vec<u64>) -> Result<(), Error> {
+        memory::reserve(selected, rows.len(), "the rows found")?;
+        selected.append(rows);
         Ok(())
     }
 
-    /// The rows of a block for which the condition is true.
+    /// Returns the rows of a block for which the condition is true.
     fn block(
         &self,
         block: &RowBlock<'_>,
@@ -231,7 +235,7 @@ impl RowSearch<'_> {
         first_row: u64,
         scratch: &mut ConditionScratch,
     ) -> Result<Vec<u64>, Error> {
-        let mut found = Vec::new();
+        let mut selected = Vec::new();
         for first in (0..block.rows).step_by(CHUNK) {
             let rows = CHUNK.min(block.rows - first);
             let (bytes, row) = (&block.bytes[first * block.stride..], first_row + first as u64);
@@ -239,25 +243,25 @@ impl RowSearch<'_> {
             scratch.gather(&block, &self.leaves, offset);
             let chunk = RowChunk { table: self.table, bytes, stride: block.stride, row, offset };
             let (slots, mut loader) = scratch.split();
-            let mut failed = None;
+            let mut first_error = None;
             let truths = self.program.run(slots, rows, self.tier, |leaf, out| {
                 let loaded = loader.load(&self.leaves[leaf], leaf, &chunk, self.tier, out);
                 if let Err(error) = loaded {
-                    failed.get_or_insert(error);
+                    first_error.get_or_insert(error);
                 }
             });
-            if let Some(error) = failed {
+            if let Some(error) = first_error {
                 return Err(error);
             }
-            memory::reserve(&mut found, rows, "the rows found")?;
-            push_true(truths, row, &mut found);
+            memory::reserve(&mut selected, rows, "the rows found")?;
+            push_true(truths, row, &mut selected);
         }
-        Ok(found)
+        Ok(selected)
     }
 }
 
-/// Appends the numbers of those that are not 0.
-fn push_true(truths: &[f64], first: u64, found: &mut Vec<u64>) {
+/// Appends the row numbers of the truth values that are not 0.
+fn push_true(truths: &[f64], first: u64, selected: &mut Vec<u64>) {
     /// Number of rows checked together, because most conditions select few rows.
     const TOGETHER: usize = 16;
     for (group, truths) in truths.chunks(TOGETHER).enumerate() {
@@ -265,7 +269,7 @@ fn push_true(truths: &[f64], first: u64, found: &mut Vec<u64>) {
             continue;
         }
         let first = first + (group * TOGETHER) as u64;
-        let chosen = (first..).zip(truths).filter(|(_, truth)| **truth != 0.0);
-        found.extend(chosen.map(|(row, _)| row));
+        let matches = (first..).zip(truths).filter(|(_, truth)| **truth != 0.0);
+        selected.extend(matches.map(|(row, _)| row));
     }
 }

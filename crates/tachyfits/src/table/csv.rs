@@ -1,8 +1,8 @@
-//! Rows of columns as comma-separated text, formatted by several threads.
+//! Rows of columns as comma-separated text, formatted on several threads.
 //!
-//! The text equals that of Python's `csv` module for Python's values: floats with the fewest digits
-//! that restore them (`repr`), quotes only where a cell needs them. It takes decoded columns, not
-//! files or fields.
+//! The text equals that of Python's `csv` module for Python's values: floats have the fewest digits
+//! that restore them (`repr`), and only cells that need quotes have them. The input is decoded
+//! columns, not files or fields.
 
 use std::ops::Range;
 
@@ -13,70 +13,70 @@ use tachyfits_memory::{self as memory, NoMemory};
 
 use crate::error::Error;
 
-/// Rows that a thread formats before the next piece is handed out: some hundred kilobytes of text.
+/// Rows formatted per task: a few hundred kilobytes of text.
 const PIECE_ROWS: usize = 8192;
 
-/// The values of a column, native-endian.
+/// Values of a column, in native byte order.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum CsvValues<'a> {
-    /// Truth values, a byte each.
+    /// Truth values, one byte each.
     Bool(&'a [u8]),
-    /// Integers of up to 64 bits with a sign.
+    /// Signed integers of 8 bits.
     I8(&'a [i8]),
-    /// 16 bits.
+    /// Signed integers of 16 bits.
     I16(&'a [i16]),
-    /// 32 bits.
+    /// Signed integers of 32 bits.
     I32(&'a [i32]),
-    /// 64 bits.
+    /// Signed integers of 64 bits.
     I64(&'a [i64]),
-    /// Integers without a sign: 8 bits.
+    /// Unsigned integers of 8 bits.
     U8(&'a [u8]),
-    /// 16 bits.
+    /// Unsigned integers of 16 bits.
     U16(&'a [u16]),
-    /// 32 bits.
+    /// Unsigned integers of 32 bits.
     U32(&'a [u32]),
-    /// 64 bits.
+    /// Unsigned integers of 64 bits.
     U64(&'a [u64]),
     /// Floats of 32 bits.
     F32(&'a [f32]),
     /// Floats of 64 bits.
     F64(&'a [f64]),
-    /// UTF-8 of a fixed width in bytes, filled up with NUL ([`TextEncoding::decode`]).
+    /// UTF-8 of a fixed width in bytes, padded with NUL ([`TextEncoding::decode`]).
     Text(&'a [u8], usize),
 }
 
-/// A column as CSV takes it.
+/// A column to format as CSV.
 #[derive(Clone, Copy, Debug)]
 pub struct CsvColumn<'a> {
-    /// The elements of all cells, one cell after another.
+    /// Elements of all cells, one cell after another.
     pub values: CsvValues<'a>,
-    /// 1 for each element that is undefined; `None` when none is.
+    /// 1 for each undefined element; `None` if all are defined.
     pub undefined: Option<&'a [u8]>,
-    /// Which elements a cell has.
+    /// Division of the elements into cells.
     pub cells: CsvCells<'a>,
 }
 
-/// How the elements of a column are divided into cells.
+/// Division of the elements of a column into cells.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum CsvCells<'a> {
-    /// One element a cell.
+    /// One element per cell.
     Single,
-    /// The same number in each cell, blanks between them.
+    /// The same number of elements per cell, separated by blanks.
     Fixed(usize),
     /// Cell `n` has the elements from `offsets[n]` to `offsets[n + 1]`.
     Ragged(&'a [i64]),
 }
 
-/// Formats the rows `0..rows`; the pieces of text follow one another.
+/// Formats the rows `0..rows` in pieces; their concatenation is the text.
 ///
 /// # Errors
-/// If the job ends it.
+/// If the job is cancelled.
 ///
 /// # Panics
 ///
-/// When a column does not hold that number of rows ([`CsvColumn::holds`]).
+/// If a column has fewer elements than these rows need ([`CsvColumn::holds`]).
 pub fn csv_rows(
     columns: &[CsvColumn<'_>],
     rows: usize,
@@ -103,9 +103,9 @@ pub fn csv_rows(
     Ok(texts)
 }
 
-/// Purpose of the memory, for errors.
+/// Purpose of the allocation, for error messages.
 const TEXT: &str = "the text of a table";
-/// The most bytes of a number, and of the delimiter before an element.
+/// Maximum bytes of a number with the delimiter before it.
 const NUMBER_BYTES: usize = 32;
 
 fn format_rows(
@@ -114,8 +114,8 @@ fn format_rows(
     text: &mut Vec<u8>,
 ) -> Result<(), NoMemory> {
     for row in rows {
-        let most = columns.iter().map(|column| column.most_bytes(row)).sum();
-        memory::reserve(text, most, TEXT)?;
+        let room = columns.iter().map(|column| column.most_bytes(row)).sum();
+        memory::reserve(text, room, TEXT)?;
         let start = text.len();
         for (n, column) in columns.iter().enumerate() {
             if n > 0 {
@@ -123,7 +123,7 @@ fn format_rows(
             }
             column.write_cell(row, text);
         }
-        // An empty line would be no row at all.
+        // A reader would skip an empty line.
         if text.len() == start {
             text.extend(b"\"\"");
         }
@@ -133,7 +133,7 @@ fn format_rows(
 }
 
 impl CsvColumn<'_> {
-    /// Whether the column has the elements that this number of cells needs.
+    /// Whether the column has enough elements for this number of cells.
     pub fn holds(&self, rows: usize) -> bool {
         let elements = match self.values {
             CsvValues::Bool(values) | CsvValues::U8(values) => values.len(),
@@ -146,10 +146,10 @@ impl CsvColumn<'_> {
             CsvValues::U64(values) => values.len(),
             CsvValues::F32(values) => values.len(),
             CsvValues::F64(values) => values.len(),
-            // Text without characters has no bytes, and any number of elements.
+            // Text of width 0 has no bytes and any number of elements.
             CsvValues::Text(values, width) => values.len().checked_div(width).unwrap_or(usize::MAX),
         };
-        let needed = match self.cells {
+        let required = match self.cells {
             CsvCells::Single => Some(rows),
             CsvCells::Fixed(width) => rows.checked_mul(width),
             CsvCells::Ragged(offsets) => {
@@ -158,12 +158,13 @@ impl CsvColumn<'_> {
                 offsets.get(rows).filter(|_| ascending).map(|&end| end as usize)
             }
         };
-        needed.is_some_and(|needed| {
-            needed <= elements && self.undefined.is_none_or(|undefined| needed <= undefined.len())
+        required.is_some_and(|required| {
+            required <= elements
+                && self.undefined.is_none_or(|undefined| required <= undefined.len())
         })
     }
 
-    /// More bytes than the text of a cell has, with what is around it.
+    /// Returns an upper bound on the bytes of a cell's text, quotes and delimiters included.
     fn most_bytes(&self, row: usize) -> usize {
         let elements = match self.cells {
             CsvCells::Single => 1,
@@ -171,7 +172,7 @@ impl CsvColumn<'_> {
             CsvCells::Ragged(offsets) => (offsets[row + 1] - offsets[row]) as usize,
         };
         let element = match self.values {
-            // A character that is not UTF-8 becomes three bytes; quotes are doubled.
+            // An invalid UTF-8 byte becomes three bytes; quotes are doubled.
             CsvValues::Text(_, width) => width.saturating_mul(3) + 1,
             _ => NUMBER_BYTES,
         };
@@ -196,7 +197,7 @@ impl CsvColumn<'_> {
             if element > elements.start {
                 text.push(b' ');
             }
-            // Blanks separate elements: an empty one would be invisible.
+            // Blanks separate elements, so an empty element would be invisible.
             if self.is_undefined(element) {
                 text.extend(b"nan");
             } else {
@@ -238,7 +239,7 @@ impl CsvColumn<'_> {
         }
     }
 
-    /// Puts quotes around the cell that begins at `start`, where it has a character that needs them.
+    /// Quotes the cell that begins at `start`, if one of its characters requires it.
     fn quote(&self, start: usize, text: &mut Vec<u8>) {
         let needs = |byte: &u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
         if !matches!(self.values, CsvValues::Text(..)) || !text[start..].iter().any(needs) {
@@ -248,7 +249,7 @@ impl CsvColumn<'_> {
         let mut from = text.len();
         // At most the room reserved for the row.
         text.resize(from + quotes + 2, b'"');
-        // From the end, so that nothing is overwritten that has yet to move.
+        // Move from the end, so that no byte is overwritten before it moves.
         let mut to = text.len() - 1;
         while from > start {
             from -= 1;
@@ -284,11 +285,11 @@ fn write_natural(mut value: u64, text: &mut Vec<u8>) {
     text.extend(&digits[first..]);
 }
 
-/// A float as in Python's `repr`: the fewest digits that restore it, an exponent below 1e-4 and
-/// from 1e16 on.
+/// Writes a float as Python's `repr`: the fewest digits that restore it, with an exponent below
+/// 1e-4 and from 1e16 on.
 fn write_float<F: zmij::Float>(value: F, text: &mut Vec<u8>) {
     let mut buffer = zmij::Buffer::new();
-    // "NaN", "inf" and "-inf" have no digits; NaN is undefined and does not come here.
+    // "inf" and "-inf" have no digits; NaN is undefined and does not get here.
     let shortest = buffer.format(value).as_bytes();
     if shortest.ends_with(b"f") {
         text.extend(shortest);
@@ -325,13 +326,13 @@ fn write_float<F: zmij::Float>(value: F, text: &mut Vec<u8>) {
     }
 }
 
-/// Significant digits, at most 17, without zeros at either end; "0" for zero.
+/// Significant digits, at most 17, without leading or trailing zeros; "0" for zero.
 struct Digits {
     bytes: [u8; 24],
     len: usize,
 }
 
-/// The digits of a decimal number and the exponent of the first, from "0.00125", "12500.0" or "1.25e-7".
+/// Splits a number such as "0.00125", "12500.0" or "1.25e-7" into digits and the exponent of the first digit.
 fn scientific(number: &[u8]) -> (Digits, i32) {
     let mut digits = Digits { bytes: [b'0'; 24], len: 0 };
     let (mut exponent, mut point, mut significant) = (-1, false, 0);

@@ -1,6 +1,6 @@
-//! How the field of a column in rows becomes its cells: chosen once for a column, done block by block.
+//! Decodes the field of a column into cells. The conversion is selected once per column and applied block by block.
 //!
-//! Where a cell's elements are more than moved, it is done to pieces of the column that stay in the first-level cache.
+//! Conversions other than copies process pieces that stay in the first-level cache.
 
 use std::ops::Range;
 
@@ -19,53 +19,53 @@ use super::read_text::{BadText, TextNumbers};
 use super::row_ranges::RowBlock;
 use crate::image::pixel_type;
 
-/// How strings are given. They end at their first NUL, and before blanks at their end.
+/// Representation of strings. A string ends at its first NUL, and before trailing blanks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TextAs {
-    /// A byte for each character, padded with NUL.
+    /// One byte per character, padded with NUL.
     #[default]
     Bytes,
-    /// UCS-4 in the machine's byte order, padded with NUL, in the encoding of the column ([`super::Table::text_encoding`]);
-    /// of stored values a character for each byte.
+    /// UCS-4 in native byte order, padded with NUL, decoded with the encoding of the column
+    /// ([`super::Table::text_encoding`]); stored values have one character per byte.
     Ucs4,
 }
 
-/// Elements that are scaled at a time: as floats 16 KiB.
+/// Numbers scaled at a time: 16 KiB as floats.
 const PIECE: usize = 2048;
 
-/// Makes cells of the fields of a column.
+/// Decodes the fields of a column into cells.
 #[derive(Clone, Debug)]
 pub(crate) struct Decoder {
     way: DecodeWay,
-    /// The bytes of a row that it needs.
+    /// Byte range of its field in a row.
     pub(crate) field: Range<u64>,
-    /// Elements of a cell, each of which may be null; of text strings.
+    /// Elements of a cell, each of which may be null; for text, strings.
     pub(crate) elements: usize,
-    /// Bytes of a cell as it is given.
+    /// Bytes of a decoded cell.
     pub(crate) cell_bytes: usize,
 }
 
 /// Conversion of the elements of a field.
 #[derive(Clone, Debug)]
 enum DecodeWay {
-    /// Swaps bytes: `numbers` numbers per element; null ones are marked.
+    /// Swaps bytes: `numbers` numbers per element; marks nulls.
     Turn {
         pixel: PixelType,
         numbers: usize,
         null: Option<i64>,
     },
-    /// Computes floats: `numbers` numbers per element, `zero` added to the first of them.
+    /// Scales to floats: `numbers` numbers per element, `zero` added to the first of them.
     Scale {
         encoding: Encoding,
         numbers: usize,
         zero: Option<f64>,
     },
-    /// Nothing.
+    /// Copies bytes unchanged.
     Copy,
     Logical,
     Bits,
-    /// Strings of `width` bytes, ended at their end unless stored values are requested.
+    /// Strings of `width` bytes, trimmed unless stored values are requested.
     Text {
         width: usize,
         text: TextAs,
@@ -73,11 +73,11 @@ enum DecodeWay {
         /// TNULLn of an ASCII table.
         null: Option<String>,
     },
-    /// Text becomes numbers.
+    /// Parses text into numbers.
     Numbers(TextNumbers),
 }
 
-/// State of a decoder between blocks.
+/// Buffers of a decoder, reused for each block.
 #[derive(Debug, Default)]
 pub(crate) struct DecodeScratch {
     bytes: Vec<u8>,
@@ -85,10 +85,10 @@ pub(crate) struct DecodeScratch {
 }
 
 impl DecodeScratch {
-    /// Reserves what a decoder needs for this many rows.
+    /// Reserves the memory that a decoder needs for this many rows.
     ///
     /// # Errors
-    /// If there is too little memory.
+    /// If memory runs out.
     pub(crate) fn reserve(&mut self, decoder: &Decoder, rows: usize) -> Result<(), NoMemory> {
         let more = decoder.scratch_bytes(rows).saturating_sub(self.bytes.len());
         memory::reserve(&mut self.bytes, more, "cells to decode")
@@ -96,7 +96,7 @@ impl DecodeScratch {
 }
 
 impl Decoder {
-    /// The decoder of a column; `None` for arrays in the heap, and where a cell does not fit in memory.
+    /// Creates the decoder of a column; `None` for arrays in the heap, and if a cell does not fit in memory.
     pub(crate) fn new(column: &Column, raw: bool, text: TextAs) -> Option<Decoder> {
         let cells = cells(column, raw);
         let way = match column.field {
@@ -115,18 +115,18 @@ impl Decoder {
         let element_bytes = usize::try_from(cells.kind.bytes()).ok()?;
         let widened = if matches!(way, DecodeWay::Text { text: TextAs::Ucs4, .. }) { 4 } else { 1 };
         let cell_bytes = elements.checked_mul(element_bytes)?.checked_mul(widened)?;
-        let stored = way.stored_bytes(elements)? as u64;
-        let field = column.offset..column.offset + stored;
+        let field_bytes = way.stored_bytes(elements)? as u64;
+        let field = column.offset..column.offset + field_bytes;
         Some(Decoder { way, field, elements, cell_bytes })
     }
 
-    /// The decoder of contiguous elements of a heap, as those of the rows of a column.
+    /// Creates the decoder of contiguous elements of a heap.
     pub(crate) fn of_elements(column: &Column, element: Element, raw: bool) -> Decoder {
         let cells = cells_of_elements(column, element, raw);
         let way = match element {
-            // Each array of characters is a string, which its reader ends.
+            // Each array of characters is a string, which its reader trims.
             Element::Character => DecodeWay::Copy,
-            // Elements are bits even where they are wanted as they are stored: arrays begin with a separate byte.
+            // Bits are unpacked even if stored values are requested, because each array begins in a new byte.
             Element::Bit => DecodeWay::Bits,
             _ => element_way(column, element, &cells, raw, TextAs::Bytes),
         };
@@ -136,7 +136,7 @@ impl Decoder {
     /// Decodes contiguous elements; otherwise as [`Decoder::decode`].
     ///
     /// # Errors
-    /// If there is too little memory.
+    /// If memory runs out.
     pub(crate) fn decode_array(
         &self,
         bytes: &[u8],
@@ -152,7 +152,7 @@ impl Decoder {
         Ok(array.decode_bytes(&block, 0, tier, scratch, values, nulls))
     }
 
-    /// Bytes of scratch memory for decoding this many rows, beyond pieces of constant size.
+    /// Returns the bytes of scratch memory for this many rows, beyond pieces of constant size.
     fn scratch_bytes(&self, rows: usize) -> usize {
         let elements = rows.saturating_mul(self.elements);
         match &self.way {
@@ -163,7 +163,7 @@ impl Decoder {
         }
     }
 
-    /// Elements are turned where they are, and never null: the numbers, and how many bytes of them a field has.
+    /// For columns that are only byte-swapped and never null: the type of the numbers, and the bytes of a field.
     pub(crate) fn in_place(&self) -> Option<(PixelType, u64)> {
         match self.way {
             DecodeWay::Turn { pixel, null: None, .. } => {
@@ -173,12 +173,12 @@ impl Decoder {
         }
     }
 
-    /// Decodes the fields that begin at `offset` of each row to `out`, the cells of these rows. If
-    /// `stores` are given, numbers of 4 and 8 bytes that are only swapped bypass the caches.
-    /// Returns the number of elements that break the Standard.
+    /// Decodes the fields at `offset` of each row into `out`, the cells of these rows. With
+    /// `stores`, numbers of 4 and 8 bytes that are only swapped bypass the caches. Returns the
+    /// number of elements that violate the Standard.
     ///
     /// # Errors
-    /// Where text is no number.
+    /// If text is not a number.
     pub(crate) fn decode(
         &self,
         block: &RowBlock<'_>,
@@ -208,7 +208,7 @@ impl Decoder {
         }
     }
 
-    /// The same for what cannot fail: any bytes are some cell.
+    /// Decodes conversions that cannot fail, because any bytes are a valid cell.
     fn decode_bytes(
         &self,
         block: &RowBlock<'_>,
@@ -288,7 +288,7 @@ impl Decoder {
 }
 
 impl DecodeWay {
-    /// Bytes of `elements` elements in the file.
+    /// Returns the bytes of `elements` elements in the file.
     fn stored_bytes(&self, elements: usize) -> Option<usize> {
         match self {
             DecodeWay::Turn { pixel, numbers, .. } => elements.checked_mul(numbers * pixel.bytes()),
@@ -303,7 +303,7 @@ impl DecodeWay {
     }
 }
 
-/// The way of the elements of a binary table's column.
+/// Selects the conversion for the elements of a binary table's column.
 fn element_way(
     column: &Column,
     element: Element,
@@ -336,7 +336,7 @@ fn element_way(
             if !scaled {
                 return DecodeWay::Turn { pixel, numbers: 2, null: None };
             }
-            // Both parts are multiplied; -0.0 changes no number, not even a zero.
+            // Both parts are multiplied; adding -0.0 changes no number, not even a zero.
             let encoding = Encoding { scaling: Some((column.scale, -0.0)), ..plain(pixel) };
             DecodeWay::Scale { encoding, numbers: 2, zero: Some(column.zero) }
         }
@@ -359,7 +359,7 @@ fn text_way(column: &Column, cells: &Cells, text: TextAs, raw: bool) -> DecodeWa
     DecodeWay::Text { width, text, raw, null }
 }
 
-/// How many strings have bytes outside ASCII.
+/// Counts strings with bytes outside ASCII.
 fn not_ascii(strings: &[u8], width: usize) -> u64 {
     if strings.is_ascii() {
         return 0;
@@ -367,9 +367,9 @@ fn not_ascii(strings: &[u8], width: usize) -> u64 {
     strings.chunks(width.max(1)).filter(|string| !string.is_ascii()).count() as u64
 }
 
-/// Marks the strings that are TNULLn.
+/// Marks the strings that equal TNULLn.
 fn mark_null_texts(strings: &[u8], width: usize, null: &str, nulls: &mut [u8]) {
-    // Of strings without characters there are no bytes.
+    // Strings of width 0 have no bytes.
     let mut strings = strings.chunks(width.max(1));
     for mark in nulls {
         let string = significant(strings.next().unwrap_or_default());
@@ -384,17 +384,17 @@ fn stored_null(column: &Column) -> Option<i64> {
     }
 }
 
-/// Numbers that are computed from those stored.
+/// Numbers computed from stored numbers.
 struct Scaled<'a> {
     encoding: &'a Encoding,
-    /// Added to the first of each two.
+    /// Added to the first number of each pair.
     zero: Option<f64>,
-    /// Of a cell.
+    /// Numbers per cell.
     numbers: usize,
 }
 
 impl Scaled<'_> {
-    /// Piece by piece: some rows, or some numbers of one row.
+    /// Decodes in pieces: several rows, or a part of one row.
     fn decode(
         &self,
         block: &RowBlock<'_>,

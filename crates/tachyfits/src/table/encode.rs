@@ -1,5 +1,6 @@
-//! How the cells of a column become the fields of rows: the inverse of [`super::decode`], chosen once for a column, done
-//! block by block. A value that the column cannot hold is refused, never changed.
+//! Encodes the cells of a column into fields of rows, the inverse of [`super::decode`]. The
+//! conversion is selected once per column and applied block by block. A value that the column
+//! cannot represent is an error; it is never changed.
 
 use tachyfits_format::{Column, Element, Field, Null, TextForm};
 use tachyfits_kernels::{
@@ -15,76 +16,77 @@ use crate::error::{Error, Reason};
 use crate::image::pixel_type;
 
 tachyfits_io::options! {
-    /// The cells of a column that are to be written.
+    /// Cells of a column to write.
     #[derive(Clone, Copy, Debug)]
     pub struct ColumnInput<'a> {
-        /// The cells one after the other, in the machine's byte order: what reading gives ([`super::Table::cells`]). Of a
-        /// variable-length column the elements of all its arrays.
+        /// The cells one after another, in native byte order, as reading returns them
+        /// ([`super::Table::cells`]). For a variable-length column, the elements of all arrays.
         pub values: &'a [u8],
-        /// Of a variable-length column: where each array begins among the elements, and where the last ends.
+        /// For a variable-length column: offset of each array among the elements, followed by the
+        /// end of the last array.
         pub offsets: Option<&'a [i64]>,
-        /// Values other than 0 mark nulls: one per element, for text one per string.
+        /// Values other than 0 mark nulls: one per element, or for text, one per string.
         pub nulls: Option<&'a [u8]>,
-        /// The values are as stored: neither scaled nor with a convention for unsigned integers.
+        /// Whether the values are as stored: neither scaled nor converted to unsigned integers.
         pub raw: bool,
-        /// How text is given.
+        /// Representation of strings.
         pub text: TextAs,
     }
 }
 
 impl<'a> ColumnInput<'a> {
-    /// Values without nulls.
+    /// Creates an input without nulls.
     pub fn new(values: &'a [u8]) -> ColumnInput<'a> {
         ColumnInput { values, offsets: None, nulls: None, raw: false, text: TextAs::Bytes }
     }
 }
 
-/// Puts the cells of a column into rows.
+/// Encodes the cells of a column into rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Encoder {
     way: EncodeWay,
     /// Number, from 1, and name, for messages.
     place: String,
-    /// Where its field begins in a row.
+    /// Offset of its field in a row.
     offset: usize,
-    /// Elements of a cell, each of which may be null; of text strings.
+    /// Elements of a cell, each of which may be null; for text, strings.
     elements: usize,
-    /// Bytes of a cell as it is given.
+    /// Bytes of a cell before encoding.
     cell_bytes: usize,
 }
 
 #[derive(Clone, Debug)]
 enum EncodeWay {
-    /// Swaps the numbers of each element.
+    /// Swaps bytes: `numbers` numbers per element.
     Turn {
         pixel: PixelType,
         numbers: usize,
         null: Option<i64>,
     },
-    /// Computes stored floats; `zero` is first subtracted from the first of each element.
+    /// Computes stored numbers from floats, after subtracting `zero` from the first number of each element.
     Scale {
         encoding: Encoding,
         numbers: usize,
         zero: f64,
     },
-    /// Bytes as they are.
+    /// Copies bytes unchanged.
     Copy,
     Logical,
     Bits,
-    /// Strings of this many bytes, padded with this byte.
+    /// Strings of `width` bytes, padded with `fill`.
     Text {
         width: usize,
         text: TextAs,
         fill: u8,
     },
-    /// Numbers as text.
+    /// Formats numbers as text.
     Number(WrittenField),
 }
 
-/// Purpose of the memory, for errors.
+/// Purpose of the allocation, for error messages.
 const CELLS: &str = "cells to write";
 
-/// State of an encoder between blocks.
+/// Buffers of an encoder, reused for each block.
 #[derive(Debug, Default)]
 pub(crate) struct EncodeScratch {
     bytes: Vec<u8>,
@@ -92,16 +94,16 @@ pub(crate) struct EncodeScratch {
     floats: Vec<f64>,
 }
 
-/// Rows that are being made.
+/// Output rows of an encoder.
 pub(crate) struct EncodedRows<'a> {
     pub(crate) bytes: &'a mut [u8],
-    /// From one row to the next.
+    /// Bytes from one row to the next.
     pub(crate) stride: usize,
-    /// The number of the first of them, for messages.
+    /// Number of the first row, for messages.
     pub(crate) first_row: u64,
 }
 
-/// The cells of some rows.
+/// Cells of the rows to encode.
 #[derive(Clone, Copy)]
 pub(crate) struct EncodedValues<'a> {
     pub(crate) values: &'a [u8],
@@ -109,8 +111,8 @@ pub(crate) struct EncodedValues<'a> {
 }
 
 impl Encoder {
-    /// The encoder of a column, `number` counted from 0; of a variable-length column that of its descriptors. `None` if a
-    /// cell does not fit in memory.
+    /// Creates the encoder of column `number`, from 0; for a variable-length column, the encoder of
+    /// its descriptors. `None` if a cell does not fit in memory.
     pub(crate) fn new(column: &Column, number: usize, raw: bool, text: TextAs) -> Option<Encoder> {
         let cells = match column.field {
             Field::Variable { .. } => cells(column, true),
@@ -136,7 +138,7 @@ impl Encoder {
         Some(Encoder { way, place: place(column, number), offset, elements, cell_bytes })
     }
 
-    /// The encoder of contiguous elements of arrays in the heap.
+    /// Creates the encoder of contiguous elements of arrays in the heap.
     pub(crate) fn of_elements(
         column: &Column,
         number: usize,
@@ -154,28 +156,28 @@ impl Encoder {
         self.elements
     }
 
-    /// Bytes of a cell as it is given.
+    /// Bytes of a cell before encoding.
     pub(crate) fn cell_bytes(&self) -> usize {
         self.cell_bytes
     }
 
-    /// The same for fields that begin elsewhere in the rows.
+    /// Moves the field to another offset in the rows.
     pub(crate) fn at(mut self, offset: usize) -> Encoder {
         self.offset = offset;
         self
     }
 
-    /// Whether the input has the cells of `rows` rows.
+    /// Checks that the input has the cells of `rows` rows.
     pub(crate) fn check(&self, input: &ColumnInput<'_>, rows: u64) -> Result<(), Error> {
-        let wanted = |each: usize| u128::from(rows) * each as u128;
-        if input.values.len() as u128 != wanted(self.cell_bytes) {
+        let required = |each: usize| u128::from(rows) * each as u128;
+        if input.values.len() as u128 != required(self.cell_bytes) {
             let expected =
-                format!("{} bytes, {} for each row", wanted(self.cell_bytes), self.cell_bytes);
+                format!("{} bytes, {} for each row", required(self.cell_bytes), self.cell_bytes);
             return Err(self.refused(expected, format!("{} bytes", input.values.len())));
         }
         match input.nulls {
-            Some(nulls) if nulls.len() as u128 != wanted(self.elements) => {
-                let expected = format!("{} marks of nulls", wanted(self.elements));
+            Some(nulls) if nulls.len() as u128 != required(self.elements) => {
+                let expected = format!("{} marks of nulls", required(self.elements));
                 Err(self.refused(expected, nulls.len().to_string()))
             }
             _ => Ok(()),
@@ -187,10 +189,10 @@ impl Encoder {
         Error::refused(Reason::CellValues, expected, found)
     }
 
-    /// Puts cells into the rows of a block, as many as there are values for.
+    /// Encodes cells into the rows of a block, as many as there are values.
     ///
     /// # Errors
-    /// [`Reason::CellValues`] if the column cannot hold one of them.
+    /// [`Reason::CellValues`] if the column cannot represent a value.
     pub(crate) fn encode(
         &self,
         input: EncodedValues<'_>,
@@ -242,8 +244,8 @@ impl Encoder {
             }
             EncodeWay::Number(field) => {
                 let first = block.first_row;
-                write_text(field, values, self.offset, block).map_err(|refused| {
-                    let (row, expected, found) = refused;
+                write_text(field, values, self.offset, block).map_err(|misfit| {
+                    let (row, expected, found) = misfit;
                     self.refused(expected, format!("{found} in row {} (from 1)", first + row + 1))
                 })?;
             }
@@ -251,7 +253,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Packs truth values into the bytes of fields.
+    /// Packs truth values into bytes.
     fn bits(&self, values: EncodedValues<'_>, bytes: &mut Vec<u8>) -> Result<(), Error> {
         let rows = values.values.len() / self.cell_bytes;
         bytes.clear();
@@ -270,7 +272,7 @@ impl Encoder {
         }
     }
 
-    /// The values with the null value for nulls, and for nothing else.
+    /// Copies the values, with the null value where they are null. Fails if another value equals the null value.
     #[expect(clippy::too_many_arguments, reason = "the parts of a way, and two buffers")]
     fn with_nulls(
         &self,
@@ -290,8 +292,8 @@ impl Encoder {
             memory::resize(marks, out.len() / pixel.bytes(), 0, CELLS)?;
             mark_nulls(out, pixel, null, tier, marks);
             let is_null = |at: usize| input.nulls.is_some_and(|nulls| nulls[at] != 0);
-            let taken = (0..marks.len()).find(|&at| marks[at] != 0 && !is_null(at));
-            if let Some(at) = taken {
+            let clash = (0..marks.len()).find(|&at| marks[at] != 0 && !is_null(at));
+            if let Some(at) = clash {
                 let expected = format!("values other than TNULL, {null} as it is stored");
                 let row = first_row + (at / self.elements.max(1)) as u64 + 1;
                 return Err(self.refused(expected, format!("it in row {row} (from 1)")));
@@ -324,7 +326,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Stored form of scaled values, as file bytes.
+    /// Computes the stored form of scaled values, as file bytes.
     #[expect(clippy::too_many_arguments, reason = "the parts of a way, and a buffer")]
     fn unscale(
         &self,
@@ -362,7 +364,7 @@ impl Encoder {
         Err(self.refused(expected, format!("{lost} others in rows {first} to {last} (from 1)")))
     }
 
-    /// Strings as they are stored.
+    /// Encodes strings; only printable ASCII is allowed.
     fn text(
         &self,
         input: EncodedValues<'_>,
@@ -387,7 +389,7 @@ impl Encoder {
             let strings = out.chunks_mut(width.max(1)).zip(nulls);
             strings.filter(|(_, null)| **null != 0).for_each(|(string, _)| string.fill(0));
         }
-        // Sect. 7.3.3.1: printable ASCII, ended by NUL.
+        // Sect. 7.3.3.1: printable ASCII, terminated by NUL.
         let illegal = out.iter().position(|byte| !matches!(byte, 0 | b' '..=b'~'));
         if odd > 0 || illegal.is_some() {
             let row =
@@ -423,7 +425,7 @@ fn element_way(
     };
     match (element, cells.kind) {
         (Element::Logical | Element::Bit, _) if raw => EncodeWay::Copy,
-        // A copy keeps text unchanged, even if the Standard forbids it.
+        // A copy keeps text unchanged, even text that the Standard forbids.
         (Element::Character, _) if raw && text == TextAs::Bytes => EncodeWay::Copy,
         (Element::Logical, _) => EncodeWay::Logical,
         (Element::Bit, _) => EncodeWay::Bits,

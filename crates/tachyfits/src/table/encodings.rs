@@ -1,4 +1,4 @@
-//! The encoding of the text of each column, which reading and conditions ask for when they meet bytes outside ASCII.
+//! Detects the encoding of each text column; reading and conditions need it for bytes outside ASCII.
 
 use tachyfits_format::text::significant;
 use tachyfits_format::{Element, Field, TextEncoding};
@@ -10,21 +10,21 @@ use super::{CellKind, Table};
 use crate::error::Error;
 use crate::image::filled;
 
-/// Bytes of rows that are decoded: the start of a table tells which program wrote it.
+/// Bytes of rows to inspect: the start of a table shows which encoding its writer used.
 const MOST_BYTES: u64 = 64 << 20;
-/// Bytes of a column that are decoded together.
+/// Bytes of a column decoded per step.
 const TOGETHER: u64 = 4 << 20;
 
 impl Table {
-    /// The encoding of the text of a column: one for all of its cells, whatever is read of them. It is UTF-8 if the text of
+    /// Returns the encoding of a text column, the same for all of its cells: UTF-8 if the text of
     /// the first 64 MiB of rows is valid, else Latin-1.
     ///
     /// # Errors
-    /// [`crate::Reason::Column`]; or reading fails.
+    /// [`crate::Reason::Column`], or an I/O error.
     pub fn text_encoding(&self, column: usize) -> Result<TextEncoding, Error> {
         let field = self.column_at(column)?.field;
-        let known = &self.encodings[column];
-        if let Some(encoding) = known.get() {
+        let cache = &self.encodings[column];
+        if let Some(encoding) = cache.get() {
             return Ok(*encoding);
         }
         let rows = (MOST_BYTES / self.layout.row_bytes.max(1)).max(1).min(self.layout.rows_present);
@@ -33,10 +33,10 @@ impl Table {
             Field::Variable { .. } => TextEncoding::default(),
             _ => self.of_rows(column, rows)?,
         };
-        Ok(*known.get_or_init(|| encoding))
+        Ok(*cache.get_or_init(|| encoding))
     }
 
-    /// Decodes UTF-8 in strings that were taken as Latin-1: UCS-4, of the columns with bytes outside ASCII.
+    /// Decodes UTF-8 in strings that were widened as Latin-1 to UCS-4, in a column with bytes outside ASCII.
     pub(super) fn decode_utf8(&self, column: usize, values: &mut [u8]) -> Result<(), Error> {
         let CellKind::Text { width } = self.cells(column, false)?.kind else { return Ok(()) };
         if self.text_encoding(column)? == TextEncoding::Latin1 {
@@ -68,11 +68,11 @@ impl Table {
             let end = rows.min(first + together.max(1));
             let mut values = filled((end - first).saturating_mul(cell), 0u8, "text of a column")?;
             let output = ColumnOutput::new(column, &mut values);
-            let read = self.read(&mut [output], &Rows::Range(first..end), &RunOptions::default());
-            match read {
+            let result = self.read(&mut [output], &Rows::Range(first..end), &RunOptions::default());
+            match result {
                 Ok(_) => {}
                 Err(Error::Io(error)) => return Err(Error::Io(error)),
-                // Rows before damage decide alone.
+                // Only the rows before damage count.
                 Err(_) => break,
             }
             let texts = values.chunks(width as usize).map(significant);
@@ -84,18 +84,19 @@ impl Table {
         Ok(TextEncoding::Utf8)
     }
 
-    /// The same for arrays of characters. Rows are few at first, because arrays may have any length.
+    /// Detects the encoding of a column of character arrays. Starts with few rows, because arrays
+    /// may have any length.
     fn of_heap(&self, column: usize, rows: u64) -> Result<TextEncoding, Error> {
-        let (mut first, mut count, mut seen) = (0, 1, 0);
-        // TDIMn says how long one of several strings is.
+        let (mut first, mut count, mut decoded) = (0, 1, 0);
+        // TDIMn has the length of a string if there are several.
         let several = Some(&self.column_at(column)?.dimensions).filter(|sizes| sizes.len() > 1);
         let width = several.map(|sizes| usize::try_from(sizes[0]).unwrap_or(usize::MAX));
-        while first < rows && seen < MOST_BYTES {
+        while first < rows && decoded < MOST_BYTES {
             let end = rows.min(first + count);
             let options = RunOptions::default();
-            let read = self.read_arrays(column, false, &Rows::Range(first..end), &options);
-            let (arrays, _) = match read {
-                Ok(read) => read,
+            let result = self.read_arrays(column, false, &Rows::Range(first..end), &options);
+            let (arrays, _) = match result {
+                Ok(result) => result,
                 Err(Error::Io(error)) => return Err(Error::Io(error)),
                 Err(_) => break,
             };
@@ -108,8 +109,8 @@ impl Table {
                 return Ok(TextEncoding::Latin1);
             }
             let bytes = arrays.values.len() as u64;
-            seen += bytes;
-            // About as many bytes as are decoded together.
+            decoded += bytes;
+            // About as many rows as fit in one step.
             let each = bytes.div_ceil(end - first).max(1);
             (first, count) = (end, (TOGETHER / each).clamp(1, 1 << 20));
         }

@@ -1,4 +1,4 @@
-//! Columns of the rows for which a condition is true, found and decoded in one scan of the table.
+//! Reads columns of the rows for which a condition is true, in one scan of the table.
 
 use std::ops::Range;
 
@@ -17,26 +17,26 @@ use crate::error::Error;
 use crate::image::{filled, tier};
 
 tachyfits_io::options! {
-    /// A column that is wanted of the rows that a condition finds.
+    /// Column to read from the rows that match a condition.
     #[derive(Clone, Copy, Debug)]
     pub struct WantedColumn {
         /// The number of the column, from 0.
         pub column: usize,
-        /// Take the stored values: see [`Table::cells`].
+        /// Whether to return the stored values: see [`Table::cells`].
         pub raw: bool,
-        /// How strings are given.
+        /// Representation of strings.
         pub text: TextAs,
     }
 }
 
 impl WantedColumn {
-    /// The cells of a column with scaling applied, and text as bytes.
+    /// Selects a column with scaling applied, and text as bytes.
     pub fn new(column: usize) -> WantedColumn {
         WantedColumn { column, raw: false, text: TextAs::Bytes }
     }
 }
 
-/// The rows that a condition found, and what they have in some columns.
+/// Rows that match a condition, with their cells in some columns.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FoundRows {
@@ -44,25 +44,26 @@ pub struct FoundRows {
     pub rows: Vec<u64>,
     /// The columns, in the order of the request.
     pub columns: Vec<FoundColumn>,
-    /// The cost.
+    /// Cost of the operation.
     pub report: Report,
 }
 
-/// Cells of a column: see [`ColumnOutput`].
+/// Cells of a column; see [`ColumnOutput`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FoundColumn {
-    /// The cells one after another, in the machine's byte order.
+    /// The cells one after another, in native byte order.
     pub values: Vec<u8>,
-    /// A byte per element: 1 where it is null, else 0. `None` where none can be.
+    /// One byte per element: 1 if null, else 0; `None` if no element can be null.
     pub nulls: Option<Vec<u8>>,
-    /// How many elements were not as the Standard has them.
+    /// Number of elements that violate the Standard.
     pub odd: u64,
 }
 
 impl Table {
-    /// Reads columns of those rows among `rows` for which a condition is true, as [`Table::rows_where`] and then
-    /// [`Table::read`] of these rows do, in one scan. Of long rows, whose columns lie far apart, the rows are found first.
+    /// Reads columns of the rows among `rows` for which a condition is true: the result of
+    /// [`Table::rows_where`] followed by [`Table::read`], in one scan. If rows are long and the
+    /// columns far apart, it selects the rows first.
     ///
     /// ```
     /// use tachyfits::{FitsFile, OpenOptions, RunOptions};
@@ -82,13 +83,13 @@ impl Table {
     /// // Rows of a byte, FLAG, and a 16-bit integer, COUNT: (9, 10), (8, 20), (7, 256).
     /// let table = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.table(1)?;
     /// let flag = WantedColumn::new(0);
-    /// let found = table.read_where("COUNT > 15", &[flag], 0..3, &RunOptions::default())?;
-    /// assert_eq!((found.rows, &found.columns[0].values), (vec![1, 2], &vec![8, 7]));
+    /// let result = table.read_where("COUNT > 15", &[flag], 0..3, &RunOptions::default())?;
+    /// assert_eq!((result.rows, &result.columns[0].values), (vec![1, 2], &vec![8, 7]));
     /// # Ok::<(), tachyfits::Error>(())
     /// ```
     ///
     /// # Errors
-    /// Those of [`Table::rows_where`] and of [`Table::read`].
+    /// As [`Table::rows_where`] and [`Table::read`].
     pub fn read_where(
         &self,
         condition: &str,
@@ -119,16 +120,16 @@ impl Table {
     }
 }
 
-/// Reads columns of rows that a condition finds.
+/// Reads columns of the rows that match a condition.
 struct FoundReader<'a> {
     table: &'a Table,
-    wanted: &'a [WantedColumn],
+    requests: &'a [WantedColumn],
     decoders: Vec<Decoder>,
     nullable: Vec<bool>,
     tier: Tier,
 }
 
-/// Buffers of a thread, used again for each block.
+/// Buffers of a thread, reused for each block.
 #[derive(Default)]
 struct FoundScratch {
     packed: Vec<u8>,
@@ -136,54 +137,56 @@ struct FoundScratch {
 }
 
 impl<'a> FoundReader<'a> {
-    fn new(table: &'a Table, wanted: &'a [WantedColumn]) -> Result<FoundReader<'a>, Error> {
-        let decoder = |one: &WantedColumn| table.decoder(one.column, one.raw, one.text);
-        let nullable = |one: &WantedColumn| Ok(table.cells(one.column, one.raw)?.nullable);
+    fn new(table: &'a Table, requests: &'a [WantedColumn]) -> Result<FoundReader<'a>, Error> {
+        let decoder =
+            |request: &WantedColumn| table.decoder(request.column, request.raw, request.text);
+        let nullable =
+            |request: &WantedColumn| Ok(table.cells(request.column, request.raw)?.nullable);
         Ok(FoundReader {
             table,
-            wanted,
-            decoders: wanted.iter().map(decoder).collect::<Result<_, _>>()?,
-            nullable: wanted.iter().map(nullable).collect::<Result<_, Error>>()?,
+            requests,
+            decoders: requests.iter().map(decoder).collect::<Result<_, _>>()?,
+            nullable: requests.iter().map(nullable).collect::<Result<_, Error>>()?,
             tier: tier(),
         })
     }
 
-    /// Memory for the cells of some rows.
+    /// Allocates memory for the cells of some rows.
     fn columns(&self, rows: usize) -> Result<Vec<FoundColumn>, Error> {
         let of = |size: usize| {
             filled((rows as u64).saturating_mul(size as u64), 0u8, "the cells of the rows found")
         };
-        let made = self.decoders.iter().zip(&self.nullable).map(|(decoder, &nullable)| {
+        let columns = self.decoders.iter().zip(&self.nullable).map(|(decoder, &nullable)| {
             let nulls = nullable.then(|| of(decoder.elements)).transpose()?;
             Ok(FoundColumn { values: of(decoder.cell_bytes)?, nulls, odd: 0 })
         });
-        made.collect()
+        columns.collect()
     }
 
-    /// Reads rows that were found before.
+    /// Reads the columns of rows that are already selected.
     fn read(
         &self,
         rows: Vec<u64>,
-        found: Report,
+        search_report: Report,
         options: &RunOptions<'_>,
     ) -> Result<FoundRows, Error> {
         let mut columns = self.columns(rows.len())?;
         let mut outputs: Vec<ColumnOutput<'_>> = self
-            .wanted
+            .requests
             .iter()
             .zip(&mut columns)
-            .map(|(&WantedColumn { column, raw, text }, made)| {
-                let FoundColumn { values, nulls, odd } = made;
+            .map(|(&WantedColumn { column, raw, text }, cells)| {
+                let FoundColumn { values, nulls, odd } = cells;
                 ColumnOutput { column, raw, values, nulls: nulls.as_deref_mut(), text, odd: *odd }
             })
             .collect();
         let report = self.table.read(&mut outputs, &Rows::List(&rows), options)?;
         let odd: Vec<u64> = outputs.into_iter().map(|output| output.odd).collect();
         columns.iter_mut().zip(odd).for_each(|(column, odd)| column.odd = odd);
-        Ok(FoundRows { rows, columns, report: found.followed_by(&report) })
+        Ok(FoundRows { rows, columns, report: search_report.followed_by(&report) })
     }
 
-    /// Finds and decodes them together.
+    /// Selects rows and decodes their columns in one scan.
     fn scan(
         &self,
         search: &RowSearch<'_>,
@@ -208,9 +211,9 @@ impl<'a> FoundReader<'a> {
             }
             Ok(())
         })?;
-        for (wanted, column) in self.wanted.iter().zip(&mut all.columns) {
-            if column.odd > 0 && wanted.text == TextAs::Ucs4 {
-                self.table.decode_utf8(wanted.column, &mut column.values)?;
+        for (request, column) in self.requests.iter().zip(&mut all.columns) {
+            if column.odd > 0 && request.text == TextAs::Ucs4 {
+                self.table.decode_utf8(request.column, &mut column.values)?;
             }
         }
         Ok(FoundRows { report, ..all })
@@ -220,7 +223,7 @@ impl<'a> FoundReader<'a> {
         Ok(memory::extend(all, part, "the cells of the rows found")?)
     }
 
-    /// Decodes rows of a block, the first of which is the row `first`.
+    /// Decodes the cells of `rows` from a block that begins with row `first`.
     fn decode(
         &self,
         scratch: &mut FoundScratch,
@@ -240,7 +243,8 @@ impl<'a> FoundReader<'a> {
             true => (*block, 0),
             false => {
                 let bytes = |decoder: &Decoder| decoder.field.end - decoder.field.start;
-                let ends = self.decoders.iter().map(|one| offset(one) + bytes(one) as usize);
+                let ends =
+                    self.decoders.iter().map(|decoder| offset(decoder) + bytes(decoder) as usize);
                 let stride = ends.max().unwrap_or(start).saturating_sub(start);
                 packed.clear();
                 memory::reserve(packed, rows.len().saturating_mul(stride), "the rows found")?;
@@ -251,22 +255,23 @@ impl<'a> FoundReader<'a> {
                 (RowBlock { bytes: packed, stride, rows: rows.len() }, start)
             }
         };
-        let placed: Vec<PlacedDecoder<'_>> = self
+        let decoders: Vec<PlacedDecoder<'_>> = self
             .decoders
             .iter()
             .map(|decoder| PlacedDecoder { decoder, offset: offset(decoder) - start })
             .collect();
-        for column in &placed {
+        for column in &decoders {
             decoding.reserve(column.decoder, rows.len())?;
         }
-        let mut odd = vec![0; placed.len()];
+        let mut odd = vec![0; decoders.len()];
         let mut outs: Vec<CellsOut<'_>> = columns
             .iter_mut()
-            .map(|made| CellsOut { values: &mut made.values, nulls: made.nulls.as_deref_mut() })
+            .map(|cells| CellsOut { values: &mut cells.values, nulls: cells.nulls.as_deref_mut() })
             .collect();
-        decode_columns(&rows_of, &placed, self.tier, decoding, &mut outs, &mut odd, None).map_err(
-            |(column, bad)| self.table.bad_text(self.wanted[column].column, rows[bad.row], &bad),
-        )?;
+        decode_columns(&rows_of, &decoders, self.tier, decoding, &mut outs, &mut odd, None)
+            .map_err(|(column, bad)| {
+                self.table.bad_text(self.requests[column].column, rows[bad.row], &bad)
+            })?;
         columns.iter_mut().zip(odd).for_each(|(column, odd)| column.odd = odd);
         Ok(columns)
     }

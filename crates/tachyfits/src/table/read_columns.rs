@@ -1,4 +1,4 @@
-//! Reading columns: several in one pass over the rows, each task filling its own part of every output.
+//! Reads several columns in one pass over the rows; each task fills its own part of every output.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -18,47 +18,49 @@ use crate::image::{filled, tier};
 use crate::native::read_native;
 use crate::order_statistics::sort;
 
-/// Bytes from which on a cell is worth a separate run.
+/// Minimum bytes of a cell that is worth a separate read.
 const LONG_CELL: u64 = 4 << 20;
-/// Bytes of cells waiting for their positions, for rows in arbitrary order: few enough to stay in
-/// the caches.
+/// Bytes of cells buffered before they are moved to their positions, for rows in arbitrary order:
+/// few enough to stay in the caches.
 const WAITING_BYTES: usize = CACHES_BYTES;
 
-/// How many tasks ahead the pages of outputs are entered: to clear one takes as long as some tasks.
+/// Number of tasks by which the pages of outputs are prefaulted ahead: zeroing one page takes as
+/// long as several tasks.
 const PARTS_AHEAD: usize = 8;
 
 tachyfits_io::options! {
-    /// A column to be read, and the arrays that take it.
+    /// A column to read, and the arrays for its cells.
     #[derive(Debug)]
     pub struct ColumnOutput<'a> {
         /// The number of the column, from 0.
         pub column: usize,
-        /// Take the stored values: see [`Table::cells`].
+        /// Whether to return the stored values: see [`Table::cells`].
         pub raw: bool,
-        /// Takes the cells of the rows one after another, in the machine's byte order.
+        /// Output of the cells, one row after another, in native byte order.
         pub values: &'a mut [u8],
-        /// Receives a byte per element: 1 where it is null, else 0. The value of a null is undefined.
+        /// Output of one byte per element: 1 if it is null, else 0. The value of a null is undefined.
         pub nulls: Option<&'a mut [u8]>,
-        /// How strings are given.
+        /// Representation of strings.
         pub text: TextAs,
-        /// Set by reading: how many elements were not as the Standard has them: logical values that are not T, F or a byte of
-        /// 0, of which a byte of 1 is taken as true and others as null; and strings with bytes outside ASCII.
+        /// Set by reading: number of elements that violate the Standard. These are logical values
+        /// other than T, F and a byte of 0 (a byte of 1 is read as true, others as null), and
+        /// strings with bytes outside ASCII.
         pub odd: u64,
     }
 }
 
 impl<'a> ColumnOutput<'a> {
-    /// The cells of a column with scaling applied, text as bytes, and no list of nulls.
+    /// Selects the cells of a column with scaling applied, text as bytes, and no marks of nulls.
     pub fn new(column: usize, values: &'a mut [u8]) -> ColumnOutput<'a> {
         ColumnOutput { column, raw: false, values, nulls: None, text: TextAs::Bytes, odd: 0 }
     }
 }
 
 impl Table {
-    /// Reads columns in one pass over the rows: cell after cell, of each the first axis the fastest, as [`Table::cells`]
-    /// says.
+    /// Reads columns in one pass over the rows: cell after cell, the first axis of a cell varies
+    /// fastest; see [`Table::cells`].
     ///
-    /// The bits of floats are kept where nothing is scaled. Rows of a list may come in any order and repeat.
+    /// The bits of unscaled floats are preserved. Rows of a list may come in any order and repeat.
     ///
     /// ```
     /// use tachyfits::{FitsFile, OpenOptions, Rows, RunOptions};
@@ -85,8 +87,9 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// [`Reason::Column`], [`Reason::Rows`], [`Reason::Output`] when an array has another size, [`Reason::ColumnKind`] for
-    /// variable-length columns; [`Reason::DataMissing`] when the file ends before a row, or reading fails.
+    /// [`Reason::Column`], [`Reason::Rows`], [`Reason::Output`] if an array has the wrong size,
+    /// [`Reason::ColumnKind`] for variable-length columns; [`Reason::DataMissing`] if the file ends
+    /// before a row, or an I/O error.
     pub fn read(
         &self,
         columns: &mut [ColumnOutput<'_>],
@@ -130,7 +133,7 @@ impl Table {
         Ok(report)
     }
 
-    /// Checks that there are such rows, in the table and in the file: before room for them is taken.
+    /// Checks that the table and the file have these rows, before memory for them is allocated.
     ///
     /// # Errors
     /// [`Reason::Rows`] or [`Reason::DataMissing`].
@@ -159,21 +162,21 @@ impl Table {
         Ok(())
     }
 
-    /// The decoder of a column of cells of one size.
+    /// Creates the decoder of a column whose cells have a fixed size.
     pub(crate) fn decoder(&self, column: usize, raw: bool, text: TextAs) -> Result<Decoder, Error> {
-        let found = self.column_at(column)?;
-        if !raw && matches!(found.field, Field::Variable { .. }) {
+        let definition = self.column_at(column)?;
+        if !raw && matches!(definition.field, Field::Variable { .. }) {
             let expected = "a column whose cells have one size";
-            let what = format!("{}, arrays in the heap ({})", self.words(column), found.form);
+            let what = format!("{}, arrays in the heap ({})", self.words(column), definition.form);
             return Err(self.refused(Reason::ColumnKind, expected, what));
         }
-        Decoder::new(found, raw, text).ok_or_else(|| {
+        Decoder::new(definition, raw, text).ok_or_else(|| {
             let expected = format!("memory for a cell of {}", self.words(column));
-            self.refused(Reason::Memory, expected, format!("cells of {}", found.form))
+            self.refused(Reason::Memory, expected, format!("cells of {}", definition.form))
         })
     }
 
-    /// The error of a field whose text is no number.
+    /// Creates the error for a field whose text is not a number.
     pub(crate) fn bad_text(&self, column: usize, row: u64, bad: &BadText) -> Error {
         let (words, row) = (self.words(column), row + 1);
         let form = self.layout.columns.get(column).map_or("", |column| &column.form);
@@ -181,7 +184,7 @@ impl Table {
         self.refused(Reason::CellText, expected, format!("{}, {}", bad.found, bad.error))
     }
 
-    /// A column in messages.
+    /// Describes a column in messages.
     pub(crate) fn words(&self, column: usize) -> String {
         let name = self.layout.columns.get(column).map_or("", |column| &column.name);
         format!("column {} ({name})", column + 1)
@@ -212,7 +215,7 @@ impl Table {
     }
 }
 
-/// State that does not change from batch to batch.
+/// State shared by all batches.
 struct Reading<'a> {
     table: &'a Table,
     /// Numbers of the columns.
@@ -223,7 +226,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Reads rows that ascend; gives how many elements of each column the Standard does not have.
+    /// Reads rows in ascending order; returns, for each column, the number of elements that violate the Standard.
     fn sorted(
         &self,
         rows: Rows<'_>,
@@ -238,7 +241,7 @@ impl Reading<'_> {
             return Ok((report, odd));
         }
         let reads = RowReads::new(&self.table.layout, rows, &fields);
-        let placed: Vec<PlacedDecoder<'_>> = self
+        let columns: Vec<PlacedDecoder<'_>> = self
             .decoders
             .iter()
             .map(|decoder| PlacedDecoder { decoder, offset: reads.offset(decoder.field.start) })
@@ -261,33 +264,34 @@ impl Reading<'_> {
                 let mut part = parts[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
                 let outs = part.begin();
                 let block = reads.block(task, fetched, packed)?;
-                for column in &placed {
+                for column in &columns {
                     scratch.reserve(column.decoder, block.rows)?;
                 }
-                let mut odd = vec![0; placed.len()];
+                let mut odd = vec![0; columns.len()];
                 let mut decode = |stores: Option<Streaming<'_>>| {
-                    decode_columns(&block, &placed, self.tier, scratch, outs, &mut odd, stores)
+                    decode_columns(&block, &columns, self.tier, scratch, outs, &mut odd, stores)
                 };
-                let decoded = match large {
+                let result = match large {
                     true => streaming(|stores| decode(Some(stores))),
                     false => decode(None),
                 };
-                decoded.map_err(|(column, bad)| {
+                result.map_err(|(column, bad)| {
                     let row = reads.number(reads.places(task).start + bad.row as u64);
                     self.table.bad_text(self.numbers[column], row, &bad)
                 })?;
                 Ok::<_, Error>(odd)
             },
-            |_task, found| {
-                odd.iter_mut().zip(found).for_each(|(all, found)| *all += found);
+            |_task, counts| {
+                odd.iter_mut().zip(counts).for_each(|(all, count)| *all += count);
                 Ok(())
             },
         )?;
         Ok((report, odd))
     }
 
-    /// Reads a column directly into its destination, and swaps it there: one that is the whole row, or cells so
-    /// long that each is worth a separate read, of which a block would have to hold one at least.
+    /// Reads a column directly into its output and swaps bytes there, if the column fills the whole
+    /// row, or its cells are long enough for a separate read each (a block would have to contain at
+    /// least one cell).
     fn in_place(
         &self,
         rows: &Rows<'_>,
@@ -308,7 +312,7 @@ impl Reading<'_> {
         let total = out.values.len() as u64;
         let mut report = Report::default();
         for (row, values) in (0..).zip(out.values.chunks_mut(run)) {
-            // Of the column, not of the cell.
+            // Progress counts bytes of the column, not of the cell.
             let before = row * run as u64;
             let shifted = |done, _| {
                 if let Some(progress) = self.options.progress {
@@ -329,7 +333,7 @@ impl Reading<'_> {
         Ok(Some(report))
     }
 
-    /// Reads rows in ascending order, some at a time, and stores their cells at their destination.
+    /// Reads rows in ascending order, in batches, and moves their cells to their positions.
     fn unsorted(
         &self,
         list: &[u64],
@@ -352,9 +356,9 @@ impl Reading<'_> {
                 .iter_mut()
                 .map(|(values, nulls)| CellsOut { values, nulls: nulls.as_deref_mut() })
                 .collect();
-            let (part, found) = self.sorted(Rows::List(&rows), &mut waiting_outs)?;
+            let (part, counts) = self.sorted(Rows::List(&rows), &mut waiting_outs)?;
             report = report.followed_by(&part);
-            odd.iter_mut().zip(found).for_each(|(all, found)| *all += found);
+            odd.iter_mut().zip(counts).for_each(|(all, count)| *all += count);
             for ((decoder, out), (values, nulls)) in
                 self.decoders.iter().zip(outs.iter_mut()).zip(&waiting)
             {
@@ -367,7 +371,7 @@ impl Reading<'_> {
         Ok((report, odd))
     }
 
-    /// Arrays for the cells of some rows.
+    /// Allocates arrays for the cells of some rows.
     fn waiting(&self, rows: usize, outs: &[CellsOut<'_>]) -> Result<Vec<Waiting>, Error> {
         let of = |size: usize| filled((rows * size) as u64, 0u8, "the cells of some rows");
         let each = self.decoders.iter().zip(outs).map(|(decoder, out)| {
@@ -378,7 +382,7 @@ impl Reading<'_> {
     }
 }
 
-/// Values and nulls of some rows of a column.
+/// Values and nulls of a column for a batch of rows.
 type Waiting = (Vec<u8>, Option<Vec<u8>>);
 
 /// Moves contiguous cells to their positions.
@@ -390,7 +394,7 @@ fn spread(cells: &[u8], size: usize, places: &[usize], out: &mut [u8]) {
     }
 }
 
-/// The outputs of a task.
+/// Outputs of a task.
 #[derive(Debug, Default)]
 struct ReadPart<'a> {
     outs: Vec<CellsOut<'a>>,
@@ -398,13 +402,13 @@ struct ReadPart<'a> {
 }
 
 impl<'a> ReadPart<'a> {
-    /// Those to be written now.
+    /// Returns the outputs for writing, and stops prefaulting.
     fn begin(&mut self) -> &mut [CellsOut<'a>] {
         self.begun = true;
         &mut self.outs
     }
 
-    /// Enters their pages, if nothing was written yet.
+    /// Prefaults the pages of the outputs, unless writing has begun.
     fn enter(&mut self) {
         if !self.begun {
             for out in &mut self.outs {
@@ -415,7 +419,7 @@ impl<'a> ReadPart<'a> {
     }
 }
 
-/// Cuts the outputs into those of each task.
+/// Splits the outputs by task.
 fn parts<'a>(
     outs: &'a mut [CellsOut<'_>],
     decoders: &[Decoder],
@@ -431,7 +435,7 @@ fn parts<'a>(
             if task == parts.len() {
                 memory::push(&mut parts, ReadPart::default(), "the parts of columns")?;
             }
-            // At most 999 columns; those without bytes have no parts.
+            // At most 999 columns; columns without bytes have no parts.
             parts[task].outs.resize_with(index, CellsOut::default);
             parts[task].outs.push(CellsOut { values: cells, nulls: marks });
             task += 1;
@@ -443,7 +447,7 @@ fn parts<'a>(
     memory::collected(parts.into_iter().map(Mutex::new), "the parts of columns")
 }
 
-/// Takes bytes off the front.
+/// Splits bytes off the front.
 fn take<'a>(bytes: &mut &'a mut [u8], count: usize) -> &'a mut [u8] {
     let all = std::mem::take(bytes);
     let (front, rest) = all.split_at_mut(count.min(all.len()));

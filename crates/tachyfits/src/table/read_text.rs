@@ -1,4 +1,4 @@
-//! Numbers of ASCII tables: the text of fields to integers and floats (Standard 4.0, section 7.2.5).
+//! Parses the text of ASCII table fields into integers and floats (Standard 4.0, section 7.2.5).
 
 use tachyfits_format::text::{TextError, is_null_text, parse_integer, parse_real};
 use tachyfits_format::{Column, Field, Null, TextForm};
@@ -6,33 +6,33 @@ use tachyfits_kernels::{Fields, TEXT_INTEGER_WIDTH, Tier, integers_of_text};
 
 use super::row_ranges::RowBlock;
 
-/// Integers that are read at a time: they stay in the first-level cache.
+/// Integers parsed at a time; they stay in the first-level cache.
 const PIECE: usize = 512;
 
-/// Makes numbers of text.
+/// Parser of the numbers in a text column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TextNumbers {
     pub(crate) width: usize,
     decimals: u32,
     is_integer: bool,
-    /// TSCALn and TZEROn; then all numbers are floats.
+    /// TSCALn and TZEROn; with scaling, all numbers are floats.
     scaling: Option<(f64, f64)>,
     /// TNULLn.
     null: Option<String>,
 }
 
-/// A field that holds no number.
+/// A field that is not a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BadText {
     /// Its row in the block.
     pub(crate) row: usize,
-    /// The text found.
+    /// Text of the field, for messages.
     pub(crate) found: String,
     pub(crate) error: TextError,
 }
 
 impl TextNumbers {
-    /// The numbers of a column; `None` if it has none, or is not text.
+    /// Creates the parser of a column; `None` if it is not a text column of numbers.
     pub(crate) fn new(column: &Column) -> Option<TextNumbers> {
         let Field::Text { text, width, decimals } = column.field else { return None };
         let null = match &column.null {
@@ -52,8 +52,8 @@ impl TextNumbers {
         })
     }
 
-    /// The numbers of the fields that begin at `offset` of each row: 64-bit integers where they are integers that nothing
-    /// scales, else floats. A null integer is 0 and marked; a null float is NaN.
+    /// Parses the fields at `offset` of each row: into 64-bit integers if they are unscaled
+    /// integers, else into floats. A null integer is 0 and marked; a null float is NaN.
     pub(crate) fn decode(
         &self,
         block: &RowBlock<'_>,
@@ -75,7 +75,7 @@ impl TextNumbers {
         })
     }
 
-    /// The same for integers: piece by piece, many fields at a time where they hold what most programs write.
+    /// Parses integers in pieces, many fields at a time if they have the usual form.
     fn integers(
         &self,
         block: &RowBlock<'_>,
@@ -92,14 +92,14 @@ impl TextNumbers {
             let of_piece = |bad: BadText| BadText { row: first + bad.row, ..bad };
             let fields = Fields { offset, stride: block.stride, elements: self.width };
             if !(usual && integers_of_text(bytes, fields, tier, values)) {
-                let read = self.each(&rows, offset, |row, field| {
+                let result = self.each(&rows, offset, |row, field| {
                     values[row] = self.integer(field)?.unwrap_or(0).to_ne_bytes();
                     Ok(())
                 });
-                read.map_err(of_piece)?;
+                result.map_err(of_piece)?;
             }
             if self.null.is_some() {
-                let marked = self.each(&rows, offset, |row, field| {
+                let result = self.each(&rows, offset, |row, field| {
                     let is_null = self.is_null(field);
                     if let Some(nulls) = nulls.as_deref_mut() {
                         nulls[first + row] = is_null.into();
@@ -109,7 +109,7 @@ impl TextNumbers {
                     }
                     Ok(())
                 });
-                marked.map_err(of_piece)?;
+                result.map_err(of_piece)?;
             }
         }
         if let Some(nulls) = nulls.filter(|_| self.null.is_none()) {
@@ -118,24 +118,24 @@ impl TextNumbers {
         Ok(())
     }
 
-    /// The numbers are integers that nothing scales.
+    /// Whether the numbers are unscaled integers.
     pub(crate) fn are_integers(&self) -> bool {
         self.is_integer && self.scaling.is_none()
     }
 
-    /// The integer in a field; `None` if it is the null.
+    /// Parses the integer in a field; `None` if null.
     #[inline]
     pub(crate) fn integer(&self, field: &[u8]) -> Result<Option<i64>, TextError> {
         if self.is_null(field) { Ok(None) } else { parse_integer(field).map(Some) }
     }
 
-    /// The number in a field, scaled; NaN if it is the null.
+    /// Parses and scales the number in a field; NaN if null.
     #[inline]
     pub(crate) fn real(&self, field: &[u8]) -> Result<f64, TextError> {
         if self.is_null(field) {
             return Ok(f64::NAN);
         }
-        // An integer has no point that could be implied.
+        // An integer has no implied decimal point.
         let decimals = if self.is_integer { 0 } else { self.decimals };
         let value = parse_real(field, decimals)?;
         Ok(self.scaling.map_or(value, |(scale, zero)| zero + scale * value))
@@ -146,7 +146,7 @@ impl TextNumbers {
         self.null.as_deref().is_some_and(|null| is_null_text(field, null))
     }
 
-    /// Parses the fields, up to the first that is not a number.
+    /// Calls `take` for each field, up to the first that is not a number.
     #[inline]
     fn each(
         &self,

@@ -1,8 +1,8 @@
-//! Which rows, and which of their bytes are read: the plan of reading a table.
+//! Plans the reading of a table: which rows, and which bytes of them.
 //!
 //! If nearly all of a row is needed, or the rest is too small to be worth a separate read, whole
-//! rows are read and columns extracted from them. Otherwise the needed parts of each row are read
-//! and joined first. Listed rows are treated the same way: runs of neighbours are read together.
+//! rows are read and columns extracted from them. Otherwise only the needed parts of each row are
+//! read and packed first. For lists of rows, runs of adjacent rows are read together.
 
 use std::ops::Range;
 
@@ -10,27 +10,27 @@ use tachyfits_format::TableLayout;
 use tachyfits_io::{Fetched, Tasks, push_coalesced};
 use tachyfits_memory::{self as memory, NoMemory};
 
-/// Which rows to read.
+/// Selection of rows to read.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Rows<'a> {
-    /// Those from one up to, not including, another.
+    /// Rows from the start up to, but excluding, the end.
     Range(Range<u64>),
     /// Rows of these numbers, in this order; a row may be repeated.
     List(&'a [u64]),
 }
 
-/// Bytes of the rows of a task: what a second-level cache takes at full speed.
+/// Bytes of rows per task: what a second-level cache takes at full speed.
 const TASK_BYTES: u64 = 512 << 10;
-/// Bytes of the rows of a task of a list, which may lie far apart.
+/// Bytes of rows per task of a list, whose rows may lie far apart.
 const LIST_TASK_BYTES: u64 = 64 << 10;
-/// Bytes of a row that are read although they are not wanted: as much as the pipeline reads to spare itself a read.
+/// Maximum unneeded bytes of a row that are read: the same gap that the pipeline reads to save a request.
 const UNWANTED_BYTES: u64 = 32 << 10;
-/// Unwanted bytes between two wanted parts of a row that are read along.
+/// Maximum unneeded bytes between two needed parts of a row that are read with them.
 const GAP_BYTES: u64 = 1 << 10;
 
 impl Rows<'_> {
-    /// How many.
+    /// Number of rows.
     pub fn len(&self) -> u64 {
         match self {
             Rows::Range(range) => range.end.saturating_sub(range.start),
@@ -38,12 +38,12 @@ impl Rows<'_> {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The largest number, if there is any.
+    /// Returns the largest row number, if any.
     pub(crate) fn last(&self) -> Option<u64> {
         match self {
             Rows::Range(range) if range.is_empty() => None,
@@ -52,7 +52,7 @@ impl Rows<'_> {
         }
     }
 
-    /// The number of the row at this place.
+    /// Returns the number of the row at an index.
     pub(crate) fn number(&self, index: u64) -> u64 {
         match self {
             Rows::Range(range) => range.start + index,
@@ -60,7 +60,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Runs of neighbours among some of them: (first row, how many).
+    /// Calls `take` with each run of adjacent rows: (first row, count).
     fn runs(&self, places: Range<u64>, mut take: impl FnMut(u64, u64)) {
         match self {
             Rows::Range(range) => take(range.start + places.start, places.end - places.start),
@@ -74,31 +74,31 @@ impl Rows<'_> {
     }
 }
 
-/// The reads of rows. Rows of a list ascend here; they may repeat.
+/// Reads of rows. Rows of a list must ascend here; they may repeat.
 #[derive(Clone, Debug)]
 pub(crate) struct RowReads<'a> {
     rows: Rows<'a>,
     data_offset: u64,
     row_bytes: u64,
-    /// The parts of a row that are read, ascending and apart.
+    /// Parts of a row to read, ascending and disjoint.
     parts: Vec<Range<u64>>,
-    /// Rows are read as stored, from the first byte of the one part on.
+    /// Whether rows are read as stored, from the first byte of the only part on.
     is_near: bool,
-    /// Rows of a task.
+    /// Rows per task.
     task_rows: u64,
 }
 
-/// Rows side by side in memory.
+/// Contiguous rows in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowBlock<'a> {
     pub(crate) bytes: &'a [u8],
-    /// From one row to the next.
+    /// Bytes from one row to the next.
     pub(crate) stride: usize,
     pub(crate) rows: usize,
 }
 
 impl<'a> RowReads<'a> {
-    /// The reads of some fields, each the bytes of it in a row; at least one has bytes.
+    /// Plans the reads of fields, given as byte ranges of a row; at least one is not empty.
     pub(crate) fn new(layout: &TableLayout, rows: Rows<'a>, fields: &[Range<u64>]) -> RowReads<'a> {
         let mut fields: Vec<_> = fields.iter().filter(|field| !field.is_empty()).cloned().collect();
         fields.sort_unstable_by_key(|field| field.start);
@@ -108,37 +108,37 @@ impl<'a> RowReads<'a> {
             parts
         };
         let parts = coalesced(GAP_BYTES);
-        let wanted: u64 = parts.iter().map(|part| part.end - part.start).sum();
-        let is_near = layout.row_bytes.saturating_sub(wanted) <= UNWANTED_BYTES;
+        let needed: u64 = parts.iter().map(|part| part.end - part.start).sum();
+        let is_near = layout.row_bytes.saturating_sub(needed) <= UNWANTED_BYTES;
         let parts = if is_near { coalesced(u64::MAX) } else { parts };
-        let lies = if is_near { layout.row_bytes } else { wanted };
+        let read_bytes = if is_near { layout.row_bytes } else { needed };
         let bytes = match rows {
             Rows::Range(_) => TASK_BYTES,
             Rows::List(_) => LIST_TASK_BYTES,
         };
-        let task_rows = (bytes / lies.max(1)).max(1);
+        let task_rows = (bytes / read_bytes.max(1)).max(1);
         let (data_offset, row_bytes) = (layout.data_offset, layout.row_bytes);
         RowReads { rows, data_offset, row_bytes, parts, is_near, task_rows }
     }
 
-    /// Whether rows are read as stored: the wanted parts lie close together.
+    /// Whether rows are read as stored, because the needed parts lie close together.
     pub(crate) fn is_near(&self) -> bool {
         self.is_near
     }
 
-    /// Rows of each task, but of the last.
+    /// Rows per task, except the last.
     pub(crate) fn task_rows(&self) -> u64 {
         self.task_rows
     }
 
     /// Total number of requested bytes.
     pub(crate) fn bytes(&self) -> u64 {
-        let wanted: u64 = self.parts.iter().map(|part| part.end - part.start).sum();
-        let row = if self.is_near { self.row_bytes } else { wanted };
+        let needed: u64 = self.parts.iter().map(|part| part.end - part.start).sum();
+        let row = if self.is_near { self.row_bytes } else { needed };
         self.rows.len().saturating_mul(row)
     }
 
-    /// Where a byte of a row lies in a row of a block.
+    /// Maps a byte of a stored row to its offset in a row of a block.
     pub(crate) fn offset(&self, in_row: u64) -> usize {
         let mut before = 0;
         for part in &self.parts {
@@ -150,18 +150,18 @@ impl<'a> RowReads<'a> {
         before as usize
     }
 
-    /// The places of the rows of a task among all rows that are read.
+    /// Returns the indices, among all rows to read, of the rows of a task.
     pub(crate) fn places(&self, task: u64) -> Range<u64> {
         let first = task * self.task_rows;
         first..self.rows.len().min(first + self.task_rows)
     }
 
-    /// The number of the row at a place.
+    /// Returns the number of the row at an index.
     pub(crate) fn number(&self, place: u64) -> u64 {
         self.rows.number(place)
     }
 
-    /// The rows of a task, from the ranges that were fetched.
+    /// Returns the rows of a task from the fetched ranges.
     pub(crate) fn block<'b>(
         &self,
         task: u64,

@@ -1,4 +1,4 @@
-//! A new table, written as its rows arrive: batch by batch, with rows built on all threads and
+//! Writes a new table as its rows arrive, batch by batch. All threads build the rows, which are
 //! written in place, followed by the arrays of variable-length columns. Header values known only at
 //! the end (rows, heap, longest arrays, sums) are set at the end.
 
@@ -15,10 +15,10 @@ use crate::error::{Error, Reason};
 use crate::file_writer::FileWriter;
 use crate::hdu_writer::HduWriter;
 
-/// Bytes of a heap that are copied at a time.
+/// Bytes of a heap copied at a time.
 const COPY_BYTES: u64 = 1 << 20;
 
-/// A table that is being written as the next HDU of a new file.
+/// Writer of a table as the next HDU of a new file.
 ///
 /// ```
 /// use tachyfits::{FileWriter, FitsFile, Header, OpenOptions};
@@ -48,7 +48,7 @@ pub struct TableWriter {
     layout: TableLayout,
     hdu: HduWriter,
     rows: u64,
-    /// The number of rows, if given beforehand.
+    /// The number of rows, if declared in advance.
     rows_stated: Option<u64>,
     heap: Option<SpoolWriter>,
     heap_bytes: u64,
@@ -71,7 +71,7 @@ impl TableWriter {
         let rows_stated = (new.rows > 0).then_some(new.rows);
         new.checksum = file.updates_checksums();
         (new.heap_bytes, new.heap_gap) = (0, 0);
-        // The longest forms and numbers that are to come, so that the header keeps its place.
+        // Reserve room for the longest forms and numbers, so that the size of the header does not change.
         for column in &mut new.columns {
             if let Field::Variable { most, .. } = &mut column.field {
                 *most = Some(0);
@@ -94,18 +94,17 @@ impl TableWriter {
         })
     }
 
-    /// Header information about the columns; [`TableWriter::cells`] gives the cells that they
-    /// accept.
+    /// Layout of the columns; [`TableWriter::cells`] describes the cells that they accept.
     pub fn layout(&self) -> &TableLayout {
         &self.layout
     }
 
-    /// Takes the whole field of each column as its cell: see [`super::Table::with_whole_fields`].
+    /// Uses the whole field of each column as its cell: see [`super::Table::with_whole_fields`].
     pub fn take_whole_fields(&mut self) {
         self.layout = self.layout.with_whole_fields();
     }
 
-    /// Required cells of a column, if they are not raw.
+    /// Describes the cells that a column accepts, if they are not raw.
     ///
     /// # Panics
     /// If there is no such column.
@@ -113,16 +112,16 @@ impl TableWriter {
         super::cells::cells(&self.layout.columns[column], false)
     }
 
-    /// Rows written so far.
+    /// Number of rows written so far.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Adds rows: the cells of every column, in the order of the columns.
+    /// Appends rows: the cells of every column, in the order of the columns.
     ///
     /// # Errors
     /// [`Reason::CellValues`] if the cells do not fit the columns, or there are more rows than
-    /// declared; also if the file cannot be written. Discard the file then.
+    /// declared; also if the file cannot be written. Discard the file after an error.
     pub fn write_rows(
         &mut self,
         inputs: &[ColumnInput<'_>],
@@ -160,14 +159,14 @@ impl TableWriter {
         Ok(report)
     }
 
-    /// The most rows that there may be.
+    /// Maximum number of rows.
     fn most_rows(&self) -> u64 {
         let limit = tachyfits_format::Limits::default().max_data_bytes;
         self.rows_stated.unwrap_or(limit / self.layout.row_bytes.max(1))
     }
 
-    /// Writes the arrays of variable-length columns: after the rows if the number of rows is known,
-    /// else into a separate file.
+    /// Writes the arrays of variable-length columns: after the rows if the number of rows is
+    /// declared, else into a temporary file.
     fn write_heap(
         &mut self,
         inputs: &[ColumnInput<'_>],
@@ -179,23 +178,23 @@ impl TableWriter {
         }
         let tier = self.file.tier();
         let heap_begin = self.rows_stated.map(|rows| rows * self.layout.row_bytes);
-        let mut reached = self.heap_bytes;
+        let mut heap_end = self.heap_bytes;
         let (hdu, file, heap) = (&self.hdu, &self.file, &mut self.heap);
         let mut write = |bytes: &[u8]| {
             match heap_begin {
-                Some(begin) => hdu.write(file, begin + reached, bytes)?,
+                Some(begin) => hdu.write(file, begin + heap_end, bytes)?,
                 None => {
                     let new = || SpoolWriter::new("heap", SpoolOptions::default());
                     heap.get_or_insert_with(new).write_all(bytes)?;
                 }
             }
-            reached += bytes.len() as u64;
+            heap_end += bytes.len() as u64;
             Ok(())
         };
-        let (descriptors, most) =
+        let (descriptors, longest_arrays) =
             write_arrays(&self.layout, (0, inputs), rows, self.heap_bytes, tier, &mut write)?;
-        self.heap_bytes = reached;
-        for (column, longest) in self.new.columns.iter_mut().zip(most) {
+        self.heap_bytes = heap_end;
+        for (column, longest) in self.new.columns.iter_mut().zip(longest_arrays) {
             if let Field::Variable { most: Some(most), .. } = &mut column.field {
                 *most = (*most).max(longest);
             }
@@ -203,7 +202,7 @@ impl TableWriter {
         Ok(descriptors)
     }
 
-    /// Ends the table: heap, fill and header are written. The file may take further HDUs.
+    /// Ends the table: writes heap, fill and header. Further HDUs may follow.
     ///
     /// # Errors
     /// [`Reason::CellValues`] if there are fewer rows than declared; also if the file cannot be
@@ -234,7 +233,7 @@ impl TableWriter {
     }
 }
 
-/// Header information about the columns of a table.
+/// Parses the layout of a table from its header.
 pub(crate) fn layout_of(header: &Header, hdu: usize) -> Result<TableLayout, FormatError> {
     Hdu::of_header(header.clone(), hdu)?.table()
 }

@@ -1,11 +1,11 @@
-//! Numbers as the text of an ASCII table's fields, written.
+//! Formats numbers as text in the fields of an ASCII table.
 
 use tachyfits_format::TextForm;
 use tachyfits_format::text::{TextError, is_null_text, write_integer, write_real};
 
 use super::encode::{EncodedRows, EncodedValues};
 
-/// A field of an ASCII table that holds a number.
+/// A field of an ASCII table with a number.
 #[derive(Clone, Debug)]
 pub(crate) struct WrittenField {
     pub(crate) form: TextForm,
@@ -17,7 +17,7 @@ pub(crate) struct WrittenField {
     pub(crate) null: Option<String>,
 }
 
-/// A fault: the row within the block, the expected and the found value.
+/// A value that does not fit: row within the block, expected and actual value.
 pub(crate) type Misfit = (u64, String, String);
 
 /// Writes one number into each row, at `offset`.
@@ -33,28 +33,28 @@ pub(crate) fn write_text(
     for (row, (bytes, value)) in rows.enumerate() {
         let text = &mut bytes[offset..offset + field.width];
         let is_null = input.nulls.is_some_and(|nulls| nulls[row] != 0);
-        let written = match as_integer {
+        let result = match as_integer {
             _ if is_null => Err(TextError::NotFinite),
             true => write_integer(i64::from_ne_bytes(*value), text),
             false => field.write_real(f64::from_ne_bytes(*value), text),
         };
-        let shown = || match as_integer {
+        let number = || match as_integer {
             true => i64::from_ne_bytes(*value).to_string(),
             false => f64::from_ne_bytes(*value).to_string(),
         };
-        match written {
+        match result {
             Ok(()) if field.null.as_ref().is_some_and(|null| is_null_text(text, null)) => {
                 let expected = "numbers other than TNULL".to_owned();
-                return Err((row as u64, expected, shown()));
+                return Err((row as u64, expected, number()));
             }
             Ok(()) => {}
             Err(TextError::NotFinite) => field.write_null(text).map_err(|expected| {
-                let found = if is_null { "a null".to_owned() } else { shown() };
+                let found = if is_null { "a null".to_owned() } else { number() };
                 (row as u64, expected, found)
             })?,
             Err(error) => {
                 let expected = format!("numbers that {} characters hold", field.width);
-                return Err((row as u64, expected, format!("{}, {error}", shown())));
+                return Err((row as u64, expected, format!("{}, {error}", number())));
             }
         }
     }
@@ -74,14 +74,14 @@ impl WrittenField {
             return Err(TextError::NotFinite);
         }
         let rounded = value.round_ties_even();
-        // -2^63 is the least and 2^63 beyond the greatest.
+        // -2^63 is the least integer, 2^63 is just above the greatest.
         if !(-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&rounded) {
             return Err(TextError::OutOfRange);
         }
         write_integer(rounded as i64, text)
     }
 
-    /// Writes TNULLn, filled up with blanks.
+    /// Writes TNULLn, padded with blanks.
     fn write_null(&self, text: &mut [u8]) -> Result<(), String> {
         let Some(null) = &self.null else {
             return Err("finite numbers, because the column has no TNULL".to_owned());

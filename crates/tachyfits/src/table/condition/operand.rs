@@ -1,4 +1,4 @@
-//! The operands of a condition: numbers or truth values of some rows, from their bytes.
+//! Operands of a condition: numbers or truth values decoded from stored rows.
 
 use std::ops::Range;
 
@@ -12,70 +12,70 @@ use super::side::{
 use crate::error::Error;
 use crate::expression::pattern::Pattern;
 
-/// Source of a number for each row.
+/// Source of a number per row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ConditionLeaf {
     /// The number of the row, from 1.
     Row,
-    /// A number of a binary table; NaN where it is null.
+    /// A number of a binary table; NaN if null.
     Number { at: u64, encoding: Encoding },
-    /// A number of an ASCII table; NaN where it is null.
+    /// A number of an ASCII table; NaN if null.
     Parsed(TextField),
-    /// 1 or 0; NaN where it is null.
+    /// 1 or 0; NaN if null.
     Logical { at: u64 },
     /// A bit of a byte.
     Bit { at: u64, mask: u8 },
     /// Whether a comparison of integers holds.
     Wholes(Binary, [Whole; 2]),
-    /// An integer as a number, the nearest one; NaN where it is null.
+    /// An integer, rounded to the nearest float; NaN if null.
     Whole(Whole),
-    /// Difference of an integer from the nearest float; NaN where it is null.
+    /// Difference between an integer and the nearest float; NaN if null.
     Rest(Whole),
     /// Whether a comparison of strings holds.
     Texts(Binary, [Text; 2]),
-    /// Whether a string matches a pattern, or does not; neither is true of a null.
+    /// Whether a string matches a pattern, or does not match; both are false for a null.
     Like { text: Text, pattern: Pattern, is_like: bool },
-    /// Whether a string is null, or has no characters.
+    /// Whether a string is null or empty.
     NoText(Text),
 }
 
-/// Some rows.
+/// A chunk of rows.
 pub(super) struct RowChunk<'a> {
     pub(super) table: &'a Table,
     pub(super) bytes: &'a [u8],
-    /// From one row to the next in `bytes`.
+    /// Bytes from one row to the next in `bytes`.
     pub(super) stride: usize,
-    /// The number of the first one, from 0.
+    /// Number of the first row, from 0.
     pub(super) row: u64,
-    /// Where a byte of a row of the file lies in a row of `bytes`.
+    /// Maps a byte of a stored row to its offset in a row of `bytes`.
     pub(super) offset: &'a dyn Fn(u64) -> usize,
 }
 
-/// Buffers kept from chunk to chunk.
+/// Buffers reused for each chunk.
 pub(super) struct ConditionScratch {
     /// The buffers of the program.
     pub(super) slots: Vec<Vec<f64>>,
-    /// For each leaf its fields, side by side, if they have a few bytes.
+    /// The packed fields of each leaf, if they have a few bytes.
     fields: Vec<Vec<u8>>,
     wholes: [Vec<Option<i128>>; 2],
 }
 
 impl ConditionScratch {
     pub(super) fn new(slots: usize, rows: usize, leaves: usize) -> ConditionScratch {
-        // At most a chunk of rows for each operand.
+        // At most a chunk of rows per operand.
         let slots = vec![vec![0.0; rows]; slots];
         ConditionScratch { slots, fields: vec![Vec::new(); leaves], wholes: Default::default() }
     }
 
-    /// Puts fields of all leaves side by side, while the rows are in the first-level cache.
+    /// Packs the fields of all leaves while the rows are in the first-level cache.
     pub(super) fn gather(
         &mut self,
         block: &RowBlock<'_>,
         leaves: &[ConditionLeaf],
         offset: &dyn Fn(u64) -> usize,
     ) {
-        let gathered = leaves.iter().zip(&mut self.fields);
-        let mut gathered: Vec<_> = gathered
+        let targets = leaves.iter().zip(&mut self.fields);
+        let mut targets: Vec<_> = targets
             .filter_map(|(leaf, bytes)| {
                 let (at, width) = leaf.gathers()?;
                 // At most a chunk of numbers.
@@ -84,7 +84,7 @@ impl ConditionScratch {
             })
             .collect();
         for (first, part) in block.parts(leaves.len()) {
-            for (offset, width, bytes) in &mut gathered {
+            for (offset, width, bytes) in &mut targets {
                 let fields = Fields { offset: *offset, stride: part.stride, elements: *width };
                 let out = &mut bytes[first * *width..(first + part.rows) * *width];
                 gather_field_bytes(part.bytes, fields, out);
@@ -92,7 +92,7 @@ impl ConditionScratch {
         }
     }
 
-    /// The buffers of the program, and what loads a leaf into one of them.
+    /// Returns the buffers of the program, and a loader that fills them.
     pub(super) fn split(&mut self) -> (&mut [Vec<f64>], Loader<'_>) {
         (&mut self.slots, Loader { fields: &self.fields, wholes: &mut self.wholes })
     }
@@ -105,14 +105,14 @@ pub(super) struct Loader<'a> {
 }
 
 impl RowChunk<'_> {
-    /// The fields of `count` rows that begin at a byte of the row.
+    /// Iterates over fields of `count` rows, each `width` bytes from byte `at` of the row.
     pub(super) fn fields(
         &self,
         at: u64,
         width: usize,
         count: usize,
     ) -> impl Iterator<Item = &[u8]> {
-        // Fields without bytes need not lie in the bytes that are there.
+        // An empty field may lie outside the bytes of the row.
         let start = if width == 0 { 0 } else { (self.offset)(at) };
         let stride = if width == 0 { 0 } else { self.stride };
         (0..count).map(move |row| &self.bytes[row * stride + start..][..width])
@@ -120,7 +120,7 @@ impl RowChunk<'_> {
 }
 
 impl ConditionLeaf {
-    /// Appends the bytes of a row that it needs.
+    /// Appends the byte ranges of a row that it needs.
     pub(super) fn fields(&self, fields: &mut Vec<Range<u64>>) {
         let mut field = |at: u64, width: usize| fields.push(at..at + width as u64);
         match self {
@@ -141,7 +141,7 @@ impl ConditionLeaf {
         }
     }
 
-    /// The first byte of the field that it has put side by side, and how many bytes.
+    /// Returns the offset and size of the field to pack, if any.
     fn gathers(&self) -> Option<(u64, usize)> {
         match self {
             ConditionLeaf::Number { at, encoding } => Some((*at, encoding.pixel_bytes())),
@@ -159,7 +159,7 @@ impl ConditionLeaf {
 }
 
 impl Loader<'_> {
-    /// Puts the numbers of the rows of a chunk into `out`, which says how many: those of a leaf, `index` among all.
+    /// Loads the numbers of leaf `index` for the rows of a chunk into `out`, one per row.
     pub(super) fn load(
         &mut self,
         leaf: &ConditionLeaf,
@@ -221,7 +221,7 @@ impl Loader<'_> {
     }
 }
 
-/// The value of each byte of a logical field: T, F, and 1 as some programs write T. All others are null.
+/// Value of each byte of a logical field: T, F, and 1, which some programs write for T. All others are null.
 const LOGICAL: [f64; 256] = {
     let mut values = [f64::NAN; 256];
     values[b'T' as usize] = 1.0;

@@ -1,6 +1,6 @@
-//! Resolves the names of a condition, and checks whether its operands match: numbers with numbers,
+//! Resolves the names of a condition, and checks that its operands match: numbers with numbers,
 //! strings with strings, truth values where truth is needed. The result is an expression over
-//! [`ConditionLeaf`]s. Nothing is read here.
+//! [`ConditionLeaf`]s. No data is read here.
 
 use tachyfits_format::text::significant;
 use tachyfits_format::{Column, Element, Field, Null, TableLayout, TextForm};
@@ -14,7 +14,7 @@ use crate::expression::parse::{Expression, Id, Item, Name};
 use crate::expression::problem::ExpressionProblem;
 use crate::image::pixel_type;
 
-/// A condition whose names are numbers of leaves.
+/// A condition whose names are indices of leaves.
 pub(super) struct Resolved {
     pub(super) expression: Expression,
     pub(super) leaves: Vec<ConditionLeaf>,
@@ -31,29 +31,28 @@ enum PartKind {
     Text(Text),
 }
 
-/// A part of a condition: its operation in the new expression, and its value as an integer where it is one, or as it is
-/// written where it is a number.
+/// A part of a condition: its operation in the new expression; its integer value or decimal text, if it has one.
 #[derive(Clone, Debug)]
 struct ResolvedPart {
     id: Id,
     kind: PartKind,
     whole: Option<Whole>,
     decimal: Option<Decimal>,
-    /// Its value, where it is the same in all rows: numbers, and arithmetic of them.
+    /// Its value, if it is the same in all rows: a number, or arithmetic on numbers.
     constant: Option<f64>,
-    /// It is a float32 of the table, or one with another sign.
+    /// Whether it is a float32 of the table, possibly negated.
     is_single: bool,
 }
 
 impl ResolvedPart {
-    /// A part without an operation, as strings are.
+    /// Creates a part without an operation, such as a string.
     fn of(kind: PartKind) -> ResolvedPart {
         let (whole, decimal, constant) = (None, None, None);
         ResolvedPart { id: usize::MAX, kind, whole, decimal, constant, is_single: false }
     }
 }
 
-/// Checks a condition, whose text shows how its numbers are written.
+/// Checks a condition; its text shows how numbers are written.
 pub(super) fn check(
     text: &str,
     expression: &Expression,
@@ -65,7 +64,7 @@ pub(super) fn check(
         layout,
         items: Vec::new(),
         leaves: Vec::new(),
-        // At most as many items as the text of an expression may have characters.
+        // At most an item per character of the expression, whose length is limited.
         parts: Vec::with_capacity(expression.items.len()),
     };
     for id in 0..expression.items.len() {
@@ -181,7 +180,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The integers of which `&` and `|` take the bits; beside truth values these are `and` and `or`.
+    /// Returns the integers for bitwise `&` and `|`; beside truth values these operators mean `and` and `or`.
     fn bits(&self, id: Id, a: Id, b: Id) -> Option<[Whole; 2]> {
         let symbol = &self.text[self.expression.places[id].clone()];
         match (&self.parts[a], &self.parts[b]) {
@@ -194,7 +193,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Refuses `&` and `|` of two numbers of which one has no bits: a scaled column, or a fraction.
+    /// Rejects `&` and `|` of two numbers if one is not an integer: a scaled column or a fraction.
     fn refuse_bits(&self, id: Id, a: Id, b: Id) -> Result<(), ExpressionProblem> {
         let symbol = &self.text[self.expression.places[id].clone()];
         let are_numbers =
@@ -257,7 +256,7 @@ impl Checker<'_> {
         }
         let (a, b) = (self.beside(a, b)?, self.beside(b, a)?);
         if binary == Binary::NotEqual {
-            // As `!=` this would be true of NaN, which stands for null.
+            // `!=` would be true of NaN, which represents null.
             let less = self.push(Item::Binary(Binary::Less, a, b));
             let greater = self.push(Item::Binary(Binary::Greater, a, b));
             return Ok(self.truth_part(Item::Binary(Binary::Or, less, greater)));
@@ -265,8 +264,8 @@ impl Checker<'_> {
         Ok(self.truth_part(Item::Binary(binary, a, b)))
     }
 
-    /// A side of a comparison: a number beside a column of float32 is rounded to that type, as in NumPy 2, so that
-    /// `MAG <= 0.1` is true of a value that is shown as 0.1.
+    /// Returns a side of a comparison. A number beside a float32 column is rounded to float32, as
+    /// in NumPy 2, so that `MAG <= 0.1` is true of a value displayed as 0.1.
     fn beside(&mut self, side: Id, other: Id) -> Result<Id, ExpressionProblem> {
         let id = self.number(side)?;
         let single = self.parts[side].constant.filter(|_| self.parts[other].is_single);
@@ -276,8 +275,9 @@ impl Checker<'_> {
         }
     }
 
-    /// Compares integers that f64 does not hold with f64, exactly: an integer is the nearest f64 and a rest. As rounding
-    /// keeps order, the rest decides only where the nearest is the other side.
+    /// Compares 64-bit integers with f64 exactly: an integer is split into the nearest f64 and a
+    /// remainder. Rounding preserves order, so the remainder decides only if the nearest f64 equals
+    /// the other side.
     fn long_comparison(
         &mut self,
         binary: Binary,
@@ -292,25 +292,25 @@ impl Checker<'_> {
                 self.push(item)
             });
         let zero = self.push(Item::Number(0.0));
-        let mut joined = |binary, a, b| self.push(Item::Binary(binary, a, b));
-        let is_nearest = joined(Equal, nearest, x);
+        let mut combine = |binary, a, b| self.push(Item::Binary(binary, a, b));
+        let is_nearest = combine(Equal, nearest, x);
         let differs: &[Binary] = match binary {
             Less | LessEqual => &[Less],
             Greater | GreaterEqual => &[Greater],
             Equal => &[],
             _ => &[Less, Greater],
         };
-        // Where the nearest is equal there is no null, of which `!=` would hold.
-        let by_rest = joined(binary, rest, zero);
-        let mut truth = joined(And, is_nearest, by_rest);
+        // A null never equals `x`, so `!=` of its remainder does not count.
+        let by_rest = combine(binary, rest, zero);
+        let mut truth = combine(And, is_nearest, by_rest);
         for &order in differs {
-            let by_nearest = joined(order, nearest, x);
-            truth = joined(Or, truth, by_nearest);
+            let by_nearest = combine(order, nearest, x);
+            truth = combine(Or, truth, by_nearest);
         }
         Ok(ResolvedPart { id: truth, ..ResolvedPart::of(PartKind::Truth) })
     }
 
-    /// Whether a number is null, or a string has no characters.
+    /// Tests whether a number is null, or a string is null or empty.
     fn is_null(&mut self, x: Id) -> ResolvedPart {
         let ResolvedPart { id, kind, .. } = self.parts[x].clone();
         let item = match kind {
@@ -395,7 +395,7 @@ impl Checker<'_> {
         }
     }
 
-    /// An element of a binary table's column.
+    /// Resolves an element of a binary table's column.
     fn element(
         &mut self,
         name: &Name,
@@ -409,7 +409,7 @@ impl Checker<'_> {
             Some(Null::Stored(null)) => Some(null),
             _ => None,
         };
-        // The layout has only fields within the row, whose bytes fit 64 bits.
+        // The layout accepts only fields within the row, whose size fits 64 bits.
         let at = column.offset + index * element.bytes() * width;
         match element {
             Element::Character => {
@@ -444,7 +444,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The operation of a part that is a number, or can be taken for one.
+    /// Returns the operation of a part as a number; fails for strings.
     fn number(&self, id: Id) -> Result<Id, ExpressionProblem> {
         match self.parts[id].kind {
             PartKind::Text(_) => {
@@ -456,7 +456,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The operation of a part that is a truth value; of a null it is false.
+    /// Returns the operation of a part as a truth value; a null is false.
     fn truth(&mut self, id: Id) -> Result<Id, ExpressionProblem> {
         let part = self.parts[id].clone();
         let found = match part.kind {
@@ -489,10 +489,10 @@ impl Checker<'_> {
         ResolvedPart::of(PartKind::Text(text))
     }
 
-    /// The item that stands for a leaf; equal ones are one.
+    /// Returns the item of a leaf; equal leaves share one.
     fn leaf(&mut self, leaf: ConditionLeaf) -> Item {
-        let known = self.leaves.iter().position(|other| *other == leaf);
-        Item::Name(known.unwrap_or_else(|| {
+        let existing = self.leaves.iter().position(|other| *other == leaf);
+        Item::Name(existing.unwrap_or_else(|| {
             self.leaves.push(leaf);
             self.leaves.len() - 1
         }))
@@ -504,7 +504,7 @@ impl Checker<'_> {
     }
 }
 
-/// Arithmetic of two numbers, as Python does it; `None` for other operations.
+/// Evaluates arithmetic on two numbers as Python does; `None` for other operations.
 fn folded(binary: Binary, a: f64, b: f64) -> Option<f64> {
     Some(match binary {
         Binary::Add => a + b,
@@ -516,7 +516,7 @@ fn folded(binary: Binary, a: f64, b: f64) -> Option<f64> {
     })
 }
 
-/// The comparison that holds for `b` and `a` where this one does for `a` and `b`.
+/// Swaps the sides of a comparison: `a < b` becomes `b > a`.
 fn mirrored(comparison: Binary) -> Binary {
     match comparison {
         Binary::Less => Binary::Greater,
@@ -527,7 +527,7 @@ fn mirrored(comparison: Binary) -> Binary {
     }
 }
 
-/// Meaning of a name that no column has.
+/// Meaning of a name that is not a column.
 enum Word {
     Row,
     Truth(bool),
@@ -545,7 +545,7 @@ fn word(name: &str) -> Option<Word> {
     }
 }
 
-/// Index of the element of the column, from 0.
+/// Returns the index of the element within the cell, from 0.
 fn element_index(name: &Name, column: &Column) -> Result<u64, ExpressionProblem> {
     let (elements, width) = match column.field {
         Field::Fixed { element: Element::Character, repeat, width } => (repeat, width),
@@ -554,7 +554,7 @@ fn element_index(name: &Name, column: &Column) -> Result<u64, ExpressionProblem>
     };
     let product = column.dimensions.iter().product();
     let elements = if column.dimensions.is_empty() { elements } else { product };
-    // A string without characters is one as well.
+    // A string without characters counts as one element.
     let elements = elements.checked_div(width).unwrap_or(1);
     match name.element {
         Some(index) if index <= elements => Ok(index - 1),
@@ -574,7 +574,7 @@ const ELSEWHERE: &str = "conditions need single numbers, strings, logical values
                          the column, select rows from its values, and give their numbers, \
                          read(rows=...)";
 
-/// Hint about an element.
+/// Hint about the index of an element.
 const ELEMENTS: &str = "count elements from 1, in file order: the first axis of TDIM varies \
                         fastest";
 

@@ -1,4 +1,4 @@
-//! Sides of comparisons that are not made in f64: integers, exactly, and strings.
+//! Sides of comparisons that are not evaluated in f64: exact integers, and strings.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -12,22 +12,22 @@ use super::operand::{ConditionLeaf, RowChunk};
 use crate::error::Error;
 use crate::expression::pattern::Pattern;
 
-/// An integer of each row.
+/// Source of an integer per row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Whole {
     /// The same in all rows.
     Constant(i128),
     /// The number of the row, from 1.
     Row,
-    /// In a binary table.
+    /// A column of a binary table.
     Stored { at: u64, pixel: PixelType, null: Option<i64> },
-    /// In an ASCII table.
+    /// A column of an ASCII table.
     Parsed(TextField),
-    /// The bits that both have (`&`), or one of them (`|`).
+    /// Bitwise and (`&`) or or (`|`) of two integers.
     Bits(Binary, Box<[Whole; 2]>),
 }
 
-/// A field of an ASCII table that holds a number.
+/// A field of an ASCII table with a number.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TextField {
     pub(super) column: usize,
@@ -35,15 +35,15 @@ pub(super) struct TextField {
     pub(super) numbers: TextNumbers,
 }
 
-/// A string of each row.
+/// Source of a string per row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Text {
-    /// The same in all rows, UTF-8 without blanks at its end.
+    /// The same in all rows: UTF-8 without trailing blanks.
     Constant(Vec<u8>),
     Field(StringField),
 }
 
-/// A field that holds a string.
+/// A field with a string.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct StringField {
     pub(super) column: usize,
@@ -51,29 +51,30 @@ pub(super) struct StringField {
     pub(super) width: usize,
     /// TNULLn of an ASCII table.
     pub(super) null: Option<String>,
-    /// Of bytes outside ASCII; not known where they make no difference, as beside ASCII text, which is below them.
+    /// Encoding of bytes outside ASCII; `None` if it does not matter, as in comparisons with ASCII
+    /// text, which sorts before them.
     pub(super) encoding: Option<TextEncoding>,
 }
 
-/// A number as it is written, of which f64 may hold only a neighbour.
+/// A decimal literal, which f64 may only approximate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decimal {
-    /// The greatest integer that is not greater; beyond [`Decimal::FAR`] any beyond it.
+    /// The greatest integer not above the number; [`Decimal::FAR`] stands for all greater integers.
     floor: i128,
     is_whole: bool,
 }
 
 impl Decimal {
-    /// Greater than any integer that a row has.
+    /// An integer beyond the range of any column.
     const FAR: i128 = 1 << 100;
-    /// Digits before the point beyond [`Decimal::FAR`].
+    /// Maximum digits before the point; numbers with more are beyond [`Decimal::FAR`].
     const MOST_DIGITS: usize = 30;
 
-    /// A number without sign: digits, possibly a point and a power of ten.
+    /// Parses a number without sign: digits, possibly a point and a power of ten.
     pub(super) fn of_text(text: &str) -> Option<Decimal> {
         let (digits, power) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-        let (before, behind) = digits.split_once('.').unwrap_or((digits, ""));
-        let digits = format!("{before}{behind}");
+        let (before, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let digits = format!("{before}{fraction}");
         if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
             return None;
         }
@@ -81,8 +82,8 @@ impl Decimal {
         if significant.is_empty() {
             return Some(Decimal { floor: 0, is_whole: true });
         }
-        // Number of significant digits before the point. A power beyond i64 belongs to a number
-        // with very many zeros.
+        // Number of significant digits before the point. A power beyond i64 saturates: no text has
+        // enough digits to make up for it.
         let power = power.parse::<i64>().unwrap_or(if power.starts_with('-') {
             i64::MIN
         } else {
@@ -100,13 +101,13 @@ impl Decimal {
         Some(Decimal { floor, is_whole: rest.bytes().all(|digit| digit == b'0') })
     }
 
-    /// The number with the other sign.
+    /// Returns the number with the opposite sign.
     pub(super) fn negated(self) -> Decimal {
         let floor = if self.is_whole { -self.floor } else { -self.floor - 1 };
         Decimal { floor, ..self }
     }
 
-    /// Whether the comparison of integers with this number holds.
+    /// Returns the comparison of integers with this number.
     pub(super) fn compared(self, comparison: Binary, whole: &Whole) -> ConditionLeaf {
         use Binary::{Equal, Greater, GreaterEqual, Less, LessEqual};
         let floor = || Whole::Constant(self.floor);
@@ -114,7 +115,7 @@ impl Decimal {
             _ if self.is_whole => (comparison, floor()),
             Less | LessEqual => (LessEqual, floor()),
             Greater | GreaterEqual => (Greater, floor()),
-            // Of none, and of all that are not null.
+            // Never true, or true of all that are not null: compare the integers with themselves.
             Equal => (Less, whole.clone()),
             _ => (Equal, whole.clone()),
         };
@@ -123,12 +124,12 @@ impl Decimal {
 }
 
 impl Whole {
-    /// It is a long one that may differ from row to row.
+    /// Whether it is a long integer that may differ from row to row.
     pub(super) fn is_long_of_rows(&self) -> bool {
         self.is_long() && !matches!(self, Whole::Constant(_))
     }
 
-    /// f64 does not hold all of them, so that they must be compared as integers.
+    /// Whether f64 cannot represent all values, so that they must be compared as integers.
     pub(super) fn is_long(&self) -> bool {
         match self {
             Whole::Constant(value) => value.unsigned_abs() > 1 << 53,
@@ -139,7 +140,7 @@ impl Whole {
         }
     }
 
-    /// Tells the bytes of a row that it needs: where they begin, and how many.
+    /// Calls `field` with the offset and size of each field of a row that it needs.
     pub(super) fn fields(&self, field: &mut impl FnMut(u64, usize)) {
         match self {
             Whole::Stored { at, pixel, .. } => field(*at, pixel.bytes()),
@@ -149,7 +150,7 @@ impl Whole {
         }
     }
 
-    /// The integers of the rows of a chunk; `None` where they are null.
+    /// Reads the integers of the rows of a chunk; `None` if null.
     pub(super) fn values(
         &self,
         chunk: &RowChunk<'_>,
@@ -190,8 +191,8 @@ impl Whole {
     }
 }
 
-/// Compares 64-bit integers of a binary table with a constant: the same as [`Whole::values`] and [`holds`], without going
-/// through 128 bits. `false` if the sides are others.
+/// Compares 64-bit integers of a binary table with a constant: equals [`Whole::values`] and
+/// [`holds`], without 128-bit arithmetic. Returns `false` for other sides.
 pub(super) fn compare_long(
     chunk: &RowChunk<'_>,
     comparison: Binary,
@@ -201,7 +202,7 @@ pub(super) fn compare_long(
     let [Whole::Stored { at, pixel, null }, Whole::Constant(constant)] = sides else {
         return false;
     };
-    // Unsigned integers are stored less 2^63, which keeps their order.
+    // Unsigned integers are stored minus 2^63, which preserves their order.
     let offset = match pixel {
         PixelType::I64 => 0,
         PixelType::U64 => 1i128 << 63,
@@ -218,7 +219,7 @@ pub(super) fn compare_long(
     true
 }
 
-/// A stored integer, the conventions for unsigned ones applied; `None` if it is the null.
+/// Decodes a stored integer, after the conventions for unsigned integers; `None` if null.
 fn stored(bytes: &[u8], pixel: PixelType, null: Option<i64>) -> Option<i128> {
     let mut wide = [if bytes[0] & 0x80 == 0 { 0 } else { 0xff }; 8];
     wide[8 - bytes.len()..].copy_from_slice(bytes);
@@ -238,12 +239,12 @@ fn stored(bytes: &[u8], pixel: PixelType, null: Option<i64>) -> Option<i128> {
 }
 
 impl TextField {
-    /// The fields of the rows of a chunk.
+    /// Iterates over the fields of the rows of a chunk.
     fn texts<'a>(&self, chunk: &'a RowChunk<'_>, count: usize) -> impl Iterator<Item = &'a [u8]> {
         chunk.fields(self.at, self.numbers.width, count)
     }
 
-    /// The numbers of the rows of a chunk.
+    /// Reads the numbers of the rows of a chunk.
     pub(super) fn values(&self, chunk: &RowChunk<'_>, out: &mut [f64]) -> Result<(), Error> {
         let texts = self.texts(chunk, out.len());
         for (row, (out, text)) in out.iter_mut().zip(texts).enumerate() {
@@ -252,7 +253,7 @@ impl TextField {
         Ok(())
     }
 
-    /// The error of text that is no number.
+    /// Creates the error for text that is not a number.
     #[cold]
     fn bad(&self, chunk: &RowChunk<'_>, row: usize, text: &[u8], error: TextError) -> Error {
         let found = format!("{:?}", String::from_utf8_lossy(text));
@@ -261,19 +262,19 @@ impl TextField {
     }
 }
 
-/// Whether the field is this string; `text` is [`significant`].
+/// Whether the field equals a string; `text` is [`significant`].
 fn is_same(field: &[u8], text: &[u8]) -> bool {
     match (field.first(), text.first()) {
-        // Most fields differ here.
+        // Most fields differ in the first byte.
         (Some(first), Some(other)) if first != other => false,
         _ => field.strip_prefix(text).is_some_and(|rest| {
-            // Nothing but blanks up to the first NUL.
+            // Only blanks up to the first NUL.
             rest.iter().find(|&&byte| byte != b' ').is_none_or(|&byte| byte == 0)
         }),
     }
 }
 
-/// Compares strings; with a null no comparison holds.
+/// Compares strings; a comparison with a null is false.
 pub(super) fn compare_texts(
     chunk: &RowChunk<'_>,
     comparison: Binary,
@@ -287,11 +288,11 @@ pub(super) fn compare_texts(
             Text::Constant(text),
             Binary::Equal | Binary::NotEqual,
         ) => {
-            let wanted = comparison == Binary::Equal;
+            let is_equal = comparison == Binary::Equal;
             let fields = chunk.fields(*at, *width, count);
             out.iter_mut()
                 .zip(fields)
-                .for_each(|(out, field)| *out = number(is_same(field, text) == wanted));
+                .for_each(|(out, field)| *out = number(is_same(field, text) == is_equal));
         }
         _ => {
             let (left, right) = (left.values(chunk, count), right.values(chunk, count));
@@ -305,7 +306,7 @@ pub(super) fn compare_texts(
     }
 }
 
-/// Whether strings match a pattern, or do not (`is_like` false); neither is true of a null.
+/// Tests whether strings match a pattern, or do not match (`is_like` false); both are false for a null.
 pub(super) fn match_texts(
     chunk: &RowChunk<'_>,
     text: &Text,
@@ -318,7 +319,7 @@ pub(super) fn match_texts(
     }
 }
 
-/// Whether a string is null, or has no characters.
+/// Tests whether strings are null or empty.
 pub(super) fn have_no_text(chunk: &RowChunk<'_>, text: &Text, out: &mut [f64]) {
     let values = text.values(chunk, out.len());
     out.iter_mut()
@@ -331,12 +332,12 @@ fn number(truth: bool) -> f64 {
 }
 
 impl Text {
-    /// Text in ASCII that is the same in all rows.
+    /// Whether it is ASCII text that is the same in all rows.
     pub(super) fn is_ascii(&self) -> bool {
         matches!(self, Text::Constant(text) if text.is_ascii())
     }
 
-    /// The field, if it has one.
+    /// Returns the field, if it has one.
     pub(super) fn field(&self) -> Option<&StringField> {
         match self {
             Text::Constant(_) => None,
@@ -344,7 +345,7 @@ impl Text {
         }
     }
 
-    /// The strings of the rows of a chunk, as UTF-8 if the encoding is known; `None` where they are null.
+    /// Iterates over the strings of the rows of a chunk, in UTF-8 if the encoding is set; `None` if null.
     fn values<'a>(
         &'a self,
         chunk: &'a RowChunk<'_>,
@@ -379,7 +380,7 @@ impl StringField {
     }
 }
 
-/// Whether a comparison holds for operands of this order.
+/// Returns whether a comparison holds for operands in this order.
 #[inline(always)]
 pub(super) fn holds(comparison: Binary, order: Ordering) -> bool {
     match comparison {
