@@ -1,12 +1,12 @@
-//! Expressions over images: arithmetic, comparisons, functions, pixel by pixel, in one pass over all inputs.
+//! Expressions over images: arithmetic, comparisons and functions, pixel by pixel, in one pass over all inputs.
 //!
-//! An expression is text. It is understood (`parse`), its names are given their images and the shape of the result is
-//! found before anything is read (`check`), it becomes a short program over buffers in the first-level cache
-//! (`program`), and the program is the node of a computed image (`evaluate`). Arithmetic is in f64 and rounded once, at the
-//! end.
+//! An expression is text. It is parsed (`parse`); its names are resolved and the shape of the
+//! result is derived before any pixel is read (`check`); it is compiled to a short program over
+//! buffers in the first-level cache (`program`); the program is the node of a computed image
+//! (`evaluate`). Arithmetic is in f64 and rounded once, at the end.
 //!
-//! An undefined pixel is NaN and goes through arithmetic as NaN does: what is computed from it is undefined. Comparisons
-//! with it are false (`!=` is true), and as a truth value it counts as true, both as in NumPy; `isnan` tells it.
+//! An undefined pixel is NaN, which propagates through arithmetic. Comparisons with it are false
+//! (`!=` is true), and as a truth value it counts as true, both as in NumPy; `isnan` detects it.
 
 mod check;
 mod evaluate;
@@ -39,12 +39,12 @@ use program::{NameValue, Program};
 use result_unit::{ResultUnit, mixed_units, unit_of};
 use token::Dialect;
 
-/// The type of the pixels that an expression gives.
+/// Type of the pixels of a result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ExpressionPixels {
-    /// Bytes of 0 and 1 for truth values ([`Image::is_logical`]); else float32 if every image has pixels of at most 16
-    /// bits or float32, and float64 for others.
+    /// Bytes of 0 and 1 for truth values ([`Image::is_logical`]); else float32 if every image has
+    /// pixels of at most 16 bits or float32; else float64.
     #[default]
     Automatic,
     /// float32.
@@ -53,12 +53,12 @@ pub enum ExpressionPixels {
     Float64,
 }
 
-/// The image that an expression over images gives, as a file that is computed when it is read or written.
+/// Evaluates an expression over images. The result is a file that is computed when it is read or written.
 ///
 /// Shapes broadcast as in NumPy, in FITS order: axes may be missing at the end, and an axis of one
-/// pixel matches any length. A spectrum (one axis) lies along the given axis, or the only one of
-/// its length. The header comes from the first image with the result's shape. BUNIT is `unit` if
-/// given (empty for none), otherwise it is kept where it is certain.
+/// pixel matches any length. A spectrum (one axis) lies along its named axis, or along the only
+/// axis of its length. The header comes from the first image with the result's shape. BUNIT is
+/// `unit` if specified (empty for none), otherwise it is kept if it is certain.
 ///
 /// ```
 /// use tachyfits::{Array, Header, RunOptions, evaluate};
@@ -78,7 +78,7 @@ pub enum ExpressionPixels {
 /// # Errors
 /// [`crate::Reason::Expression`] if it is invalid, [`crate::Reason::ExpressionInput`] if a name has
 /// no input, an input no name, or shapes cannot be broadcast: both show the position in the
-/// expression. Nothing is read.
+/// expression. No pixels are read.
 pub fn evaluate(
     expression: &str,
     inputs: &[ExpressionInput],
@@ -92,8 +92,8 @@ pub fn evaluate(
     FitsFile::computed(Computed::new(expression.to_owned(), Arc::new(node), survivors)?)
 }
 
-/// Pairs of different units (BUNIT) whose values an expression adds or compares, or of which it takes one. Units are
-/// compared as texts.
+/// Returns pairs of different units (BUNIT) whose values an expression adds, compares or selects.
+/// Units are compared as text.
 ///
 /// # Errors
 /// As [`evaluate`].
@@ -106,7 +106,7 @@ pub fn expression_mixed_units(
     Ok(mixed_units(&parsed, &checked.inputs))
 }
 
-/// Says what is wrong with an expression, names and shapes aside, and which names it has.
+/// Checks the syntax of an expression and returns its names; names and shapes are not checked.
 ///
 /// # Errors
 /// [`crate::Reason::Expression`].
@@ -120,15 +120,15 @@ fn node_of(
     checked: &Checked<'_>,
     pixels: ExpressionPixels,
 ) -> Result<Evaluate, Error> {
-    let given: Vec<NameValue> = (0..checked.inputs.len())
+    let names: Vec<NameValue> = (0..checked.inputs.len())
         .map(|number| match &checked.inputs[number] {
             Bound::Number(value) => NameValue::Number(*value),
             Bound::Image(_) => NameValue::Pixels(checked.first_alike(number)),
         })
         .collect();
-    let (program, needed) = Program::new(parsed, &given, tier());
+    let (program, operands) = Program::new(parsed, &names, tier());
     let mut inputs = Vec::new();
-    for number in needed {
+    for number in operands {
         if let Bound::Image(bound) = &checked.inputs[number] {
             inputs.push(Input { node: bound.image.node()?, axes: bound.axes.clone() });
         }
@@ -149,12 +149,12 @@ fn node_of(
     Ok(Evaluate { axes: checked.axes.clone(), inputs, program, encoding, is_logical })
 }
 
-/// Whether float32 keeps results of these pixels well enough: at most 16 bits or float32, scaled within its range.
+/// Whether float32 is precise enough for these pixels: at most 16 bits or float32, scaled within its range.
 fn is_short(image: &Image) -> bool {
     float_encoding(&image.encoding(), 1.0).pixel == PixelType::F32
 }
 
-/// The cards and companion of an input, with the applied change.
+/// Returns the cards and companion of an input with the change applied.
 fn survivors_of(
     expression: &str,
     parsed: &Expression,
@@ -170,44 +170,44 @@ fn survivors_of(
     bound.image.format_error(survivors.change(describe))
 }
 
-/// The image whose coordinates the result has: the first of its shape; else the first of those that have the most of its
-/// first axes, if that is more than one.
+/// Returns the image whose coordinates the result has: the first of the same shape; else the first
+/// that shares the most leading axes, if more than one.
 fn carrier<'a>(checked: &'a Checked<'_>) -> Option<&'a BoundImage<'a>> {
-    let mut found: Option<&BoundImage<'_>> = None;
+    let mut best: Option<&BoundImage<'_>> = None;
     for bound in checked.images().filter(|bound| !bound.is_number) {
         let axes = bound.image.axes();
-        let least = found.map_or(1, |found| found.image.axes().len());
+        let least = best.map_or(1, |best| best.image.axes().len());
         if axes == checked.axes {
             return Some(bound);
         }
         if axes.len() > least && checked.axes.starts_with(axes) {
-            found = Some(bound);
+            best = Some(bound);
         }
     }
-    found
+    best
 }
 
-/// The header with the unit of the result and its history.
+/// Updates a header with the unit of the result and its history.
 fn described(
     header: &mut Header,
     expression: &str,
     parsed: &Expression,
     checked: &Checked<'_>,
-    given: Option<&str>,
+    request: Option<&str>,
 ) -> Result<(), FormatError> {
-    let unit = match given.map(str::trim) {
+    let unit = match request.map(str::trim) {
         Some("") => ResultUnit::None,
-        Some(given) => ResultUnit::Known(given.to_owned()),
+        Some(text) => ResultUnit::Known(text.to_owned()),
         None => unit_of(parsed, &checked.inputs),
     };
     let carried = header.get_text("BUNIT")?.map(str::trim).unwrap_or_default().to_owned();
     if unit != ResultUnit::Known(carried.clone()) {
-        // It names the quantity of the pixels, which is another one.
+        // BTYPE names the quantity of the input, which has changed.
         header.remove("BTYPE");
     }
     match &unit {
-        // A unit that a card cannot hold is an error if it was requested, and otherwise left out.
-        ResultUnit::Known(unit) if given.is_some() && *unit != carried => {
+        // A unit that does not fit in a card is an error if it was requested, and otherwise left out.
+        ResultUnit::Known(unit) if request.is_some() && *unit != carried => {
             header.set("BUNIT", &**unit, "")?
         }
         ResultUnit::Known(unit) if *unit != carried && header.set("BUNIT", &**unit, "").is_ok() => {
@@ -234,7 +234,7 @@ fn described(
     Ok(())
 }
 
-/// How HISTORY names numbers that vary along axes.
+/// Describes numbers that vary along axes, for HISTORY.
 fn varying(bound: &BoundImage<'_>) -> String {
     let varies = |place: &Option<usize>| place.is_some_and(|own| bound.image.axes()[own] > 1);
     let along = bound.axes.iter().enumerate().filter(|(_, place)| varies(place));
@@ -245,7 +245,7 @@ fn varying(bound: &BoundImage<'_>) -> String {
     }
 }
 
-/// The text as a card can have it.
+/// Replaces the characters that a card cannot contain.
 fn printable(text: &str) -> String {
     let fit = |character: char| match character {
         ' '..='~' => character,

@@ -1,9 +1,9 @@
-//! Names and shapes: what each name of an expression stands for, and the shape that all of them have together. Nothing is
-//! read here.
+//! Checks names and shapes: resolves each name of an expression, and derives the shape of the
+//! result. No pixels are read here.
 //!
 //! Shapes broadcast as in NumPy, in FITS order: missing axes follow the last one, and an axis of
 //! one pixel matches any length. A spectrum, which has one axis, lies along the axis that the
-//! caller names, or along the only one of its length.
+//! caller names, or along the only axis of its length.
 
 use super::language::{is_name, reserved};
 use super::parse::{Expression, Name};
@@ -17,16 +17,16 @@ use crate::image::Image;
 pub enum InputValue {
     /// An image of any rank.
     Image(Image),
-    /// A spectrum, and the axis of the result that it lies along; 0 is NAXIS1.
+    /// A spectrum, and the axis of the result along which it lies; 0 is NAXIS1.
     Along(Image, usize),
-    /// Numbers that vary along axes, such as a factor per channel: laid out as an image, but like a number without a
-    /// unit and without an effect on the type of the result.
+    /// Numbers that vary along axes, such as a factor per channel: shaped as an image, but like a
+    /// number without a unit and without effect on the type of the result.
     Numbers(Image),
     /// A number.
     Number(f64),
 }
 
-/// A name of an expression, and what it stands for.
+/// A name in an expression, and its value.
 #[derive(Clone, Debug)]
 pub struct ExpressionInput {
     /// The name: letters, digits and underscores.
@@ -35,25 +35,24 @@ pub struct ExpressionInput {
     pub value: InputValue,
 }
 
-/// Value of a name.
+/// Value of a name after checking.
 #[derive(Debug)]
 pub(crate) enum Bound<'a> {
     Number(f64),
     Image(BoundImage<'a>),
 }
 
-/// An image among the inputs, and how it lies in the result.
+/// An input image, and its axes in the result.
 #[derive(Debug)]
 pub(crate) struct BoundImage<'a> {
     pub(crate) image: &'a Image,
-    /// For each axis of the result, the axis of the image that goes with it; none where all pixels of the result's axis
-    /// have the same one.
+    /// For each axis of the result, the matching axis of the image; `None` if the image is constant along it.
     pub(crate) axes: Vec<Option<usize>>,
     /// Whether it is [`InputValue::Numbers`].
     pub(crate) is_number: bool,
 }
 
-/// The inputs of an expression, in the order in which it names them, and the axes of the result.
+/// Inputs of an expression, in the order of their names, and the axes of the result.
 #[derive(Debug)]
 pub(crate) struct Checked<'a> {
     pub(crate) inputs: Vec<Bound<'a>>,
@@ -61,7 +60,7 @@ pub(crate) struct Checked<'a> {
 }
 
 impl<'a> Checked<'a> {
-    /// The images, in the order in which the expression names them.
+    /// Iterates over the images, in the order in which the expression names them.
     pub(crate) fn images(&self) -> impl Iterator<Item = &BoundImage<'a>> {
         self.inputs.iter().filter_map(|input| match input {
             Bound::Image(image) => Some(image),
@@ -69,7 +68,7 @@ impl<'a> Checked<'a> {
         })
     }
 
-    /// The first input that is the same image, lying in the same way: it need not be read twice.
+    /// Returns the first input that is the same image with the same axes, to avoid reading it twice.
     pub(crate) fn first_alike(&self, number: usize) -> usize {
         let Bound::Image(this) = &self.inputs[number] else { return number };
         let alike = |input: &Bound<'_>| match input {
@@ -80,21 +79,21 @@ impl<'a> Checked<'a> {
     }
 }
 
-/// Finds what the names of an expression stand for, and the shape of the result.
+/// Resolves the names of an expression, and derives the shape of the result.
 pub(crate) fn check<'a>(
     text: &str,
     expression: &Expression,
     inputs: &'a [ExpressionInput],
 ) -> Result<Checked<'a>, Error> {
     check_names(expression, inputs).map_err(|problem| problem.of(text))?;
-    let named: Vec<(&Name, &InputValue)> = expression
+    let values: Vec<(&Name, &InputValue)> = expression
         .names
         .iter()
         .filter_map(|name| Some((name, &value_of(inputs, name)?.value)))
         .collect();
-    let axes = result_axes(&named).map_err(|problem| problem.of(text))?;
+    let axes = result_axes(&values).map_err(|problem| problem.of(text))?;
     let mut bound = Vec::new();
-    for (name, value) in named {
+    for (name, value) in values {
         bound.push(bind(name, value, &axes).map_err(|problem| problem.of(text))?);
     }
     Ok(Checked { inputs: bound, axes })
@@ -126,10 +125,10 @@ fn check_names(
     }
     for name in &expression.names {
         if value_of(inputs, name).is_none() {
-            let known: Vec<&str> = inputs.iter().map(|input| &*input.name).collect();
-            let expected = match known.is_empty() {
+            let names: Vec<&str> = inputs.iter().map(|input| &*input.name).collect();
+            let expected = match names.is_empty() {
                 true => "inputs for the names of the expression".to_owned(),
-                false => format!("one of the inputs: {}", known.join(", ")),
+                false => format!("one of the inputs: {}", names.join(", ")),
             };
             return Err(ExpressionProblem::input(
                 name.at.clone(),
@@ -149,13 +148,13 @@ fn check_names(
     Ok(())
 }
 
-/// The axes of the result: of the images that say their place by their shape.
-fn result_axes(named: &[(&Name, &InputValue)]) -> Result<Vec<u64>, ExpressionProblem> {
+/// Returns the axes of the result, from the images whose shape determines their axes.
+fn result_axes(values: &[(&Name, &InputValue)]) -> Result<Vec<u64>, ExpressionProblem> {
     let mut axes: Vec<u64> = Vec::new();
-    // Whose length each axis has.
+    // The name that determines the length of each axis.
     let mut owners: Vec<&Name> = Vec::new();
-    let most = named.iter().map(|(_, value)| placed_axes(value).len()).max().unwrap_or(0);
-    for (name, value) in named {
+    let rank = values.iter().map(|(_, value)| placed_axes(value).len()).max().unwrap_or(0);
+    for (name, value) in values {
         let (InputValue::Image(image) | InputValue::Numbers(image)) = value else { continue };
         if image.axes().is_empty() {
             return Err(ExpressionProblem::input(
@@ -164,8 +163,8 @@ fn result_axes(named: &[(&Name, &InputValue)]) -> Result<Vec<u64>, ExpressionPro
                 "no axes",
             ));
         }
-        // A spectrum beside images of more axes is laid along one of theirs.
-        if image.axes().len() == 1 && most > 1 {
+        // A spectrum beside images of more axes lies along one of their axes.
+        if image.axes().len() == 1 && rank > 1 {
             continue;
         }
         for (axis, &length) in image.axes().iter().enumerate() {
@@ -180,7 +179,7 @@ fn result_axes(named: &[(&Name, &InputValue)]) -> Result<Vec<u64>, ExpressionPro
         }
     }
     if axes.is_empty() {
-        let found = match named.is_empty() {
+        let found = match values.is_empty() {
             true => "no inputs",
             false => "numbers, or spectra without an image",
         };
@@ -194,7 +193,7 @@ fn result_axes(named: &[(&Name, &InputValue)]) -> Result<Vec<u64>, ExpressionPro
     }
 }
 
-/// The axes of an image that says its place by its shape.
+/// Returns the axes of an image whose shape determines its position.
 fn placed_axes(value: &InputValue) -> &[u64] {
     match value {
         InputValue::Image(image) | InputValue::Numbers(image) => image.axes(),
@@ -202,7 +201,7 @@ fn placed_axes(value: &InputValue) -> &[u64] {
     }
 }
 
-/// How many pixels, if there are not too many.
+/// Returns the number of pixels; `None` if there are too many.
 fn pixels(axes: &[u64]) -> Option<u64> {
     let product = axes.iter().try_fold(1u64, |product, &length| product.checked_mul(length))?;
     (product < 1 << 60).then_some(product)
@@ -223,7 +222,7 @@ fn mismatch(
     )
 }
 
-/// A shape in FITS order, as people read it.
+/// Formats a shape in FITS order for messages.
 fn shape(axes: &[u64]) -> String {
     let lengths: Vec<String> = axes.iter().map(u64::to_string).collect();
     format!("{} (NAXIS1 first)", lengths.join(" x "))
@@ -245,14 +244,14 @@ fn bind<'a>(
             let axis = only_axis(name, spectrum.axes()[0], axes)?;
             image(spectrum, along(name, spectrum, axis, axes)?)
         }
-        InputValue::Image(given) | InputValue::Numbers(given) => {
-            let own = |axis| given.axes().get(axis).is_some_and(|&length| length == axes[axis]);
-            image(given, (0..axes.len()).map(|axis| own(axis).then_some(axis)).collect())
+        InputValue::Image(input) | InputValue::Numbers(input) => {
+            let own = |axis| input.axes().get(axis).is_some_and(|&length| length == axes[axis]);
+            image(input, (0..axes.len()).map(|axis| own(axis).then_some(axis)).collect())
         }
     }
 }
 
-/// Lays a spectrum along an axis of the result.
+/// Places a spectrum along an axis of the result.
 fn along(
     name: &Name,
     spectrum: &Image,
@@ -271,7 +270,7 @@ fn along(
         return problem(expected, format!("NAXIS{}", axis + 1));
     };
     let mut places = vec![None; axes.len()];
-    // A single pixel serves every axis.
+    // A single pixel matches every axis.
     let long = long.unwrap_or(0);
     if own[long] == length {
         places[axis] = Some(long);
@@ -282,7 +281,7 @@ fn along(
     Ok(places)
 }
 
-/// The only axis with this length, for a spectrum without a given axis.
+/// Returns the only axis with this length, for a spectrum without a named axis.
 fn only_axis(name: &Name, length: u64, axes: &[u64]) -> Result<usize, ExpressionProblem> {
     let fits: Vec<usize> = (0..axes.len()).filter(|&axis| axes[axis] == length).collect();
     match fits[..] {

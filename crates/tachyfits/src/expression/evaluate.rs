@@ -1,4 +1,4 @@
-//! The node of an expression: a box of the result, made a few thousand pixels at a time.
+//! Evaluates an expression over a box of the result, about a thousand pixels at a time.
 
 use std::sync::Arc;
 
@@ -8,77 +8,77 @@ use tachyfits_kernels::{Encoding, PixelType, decode_f64, unify_nan};
 use super::program::Program;
 use crate::computed::{Feed, Node, Reads, Sources, Window, usual_shape};
 
-/// Pixels that a program takes at a time: a buffer is 8 KiB of f64, so that several stay in the first-level cache.
+/// Pixels evaluated at a time: a buffer is 8 KiB of f64, so that several stay in the first-level cache.
 const CHUNK: usize = 1024;
 
-/// An input with fewer pixels is so cheap to read that it may be read for every box.
+/// An input with fewer pixels is cheap enough to be read for every box.
 const SMALL_PIXELS: u64 = 1 << 14;
 
-/// Along an axis where a larger input is constant, boxes have at least this length: it is then read
-/// fewer times by this factor, while the runs of the others stay long.
+/// Minimum length of a box along an axis where a larger input is constant: that input is read this
+/// many times less often, while the runs of other inputs stay long.
 const REPEATED: u64 = 8;
 
-/// An image that goes into an expression.
+/// An image input of an expression.
 #[derive(Debug)]
 pub(crate) struct Input {
     pub(crate) node: Arc<dyn Node>,
-    /// For each axis of the result, the input's axis that goes with it; none where the pixels are the same all along.
+    /// For each axis of the result, the matching axis of the input; `None` if the input is constant along it.
     pub(crate) axes: Vec<Option<usize>>,
 }
 
-/// See the module.
+/// Node that evaluates an expression.
 #[derive(Debug)]
 pub(crate) struct Evaluate {
     pub(crate) axes: Vec<u64>,
     pub(crate) inputs: Vec<Input>,
     pub(crate) program: Program,
     pub(crate) encoding: Encoding,
-    /// Whether the program gives truth values.
+    /// Whether the program returns truth values.
     pub(crate) is_logical: bool,
 }
 
 impl Input {
-    /// The box of the input that goes with one of the result.
+    /// Returns the box of the input that matches a box of the result.
     fn window(&self, window: &Window) -> Window {
         let own = self.node.axes().len();
         // At most 999 axes.
-        let mut needed = Window { first: vec![0; own], count: vec![1; own] };
+        let mut own_window = Window { first: vec![0; own], count: vec![1; own] };
         for (axis, place) in self.axes.iter().enumerate() {
             if let Some(place) = *place {
-                (needed.first[place], needed.count[place]) =
+                (own_window.first[place], own_window.count[place]) =
                     (window.first[axis], window.count[axis]);
             }
         }
-        needed
+        own_window
     }
 
-    /// Its pixels are those of the result's box, one for one and in the same order.
+    /// Whether its pixels match the pixels of the result's box one to one, in the same order.
     fn is_whole(&self, window: &Window) -> bool {
         self.axes.iter().zip(&window.count).all(|(place, &count)| place.is_some() || count == 1)
     }
 }
 
-/// The pixels of an input's box, and how to get at those of any stretch of the result's box.
+/// Pixels of an input's box, for loading any stretch of the result's box.
 enum InputPixels<'a> {
-    /// Bytes as they are stored, cut into pieces of `length` pixels.
+    /// Stored bytes, in pieces of `length` pixels.
     Stored { pieces: Vec<&'a [u8]>, length: usize, encoding: Encoding },
-    /// Numbers, one for each pixel of the result's box.
+    /// One number per pixel of the result's box.
     Values(Vec<f64>),
-    /// Numbers that serve several pixels each.
+    /// Numbers used for several pixels each.
     Repeated { values: Vec<f64>, groups: Vec<Group> },
 }
 
-/// Adjacent axes of a box; the input changes along all of them, or along none.
+/// Adjacent axes of a box; the input varies along all of them, or along none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Group {
     /// Pixels of the result's box in the group.
     length: usize,
-    /// From one of them to the next in the input's numbers: 0 where they are the same.
+    /// Step between adjacent pixels in the numbers of the input; 0 if the input is constant.
     stride: usize,
 }
 
 impl InputPixels<'_> {
-    /// Puts the numbers for the pixels from `first` of the result's box on into `out`.
+    /// Loads the numbers for the pixels of the result's box from `first` on into `out`.
     fn load(&self, first: usize, tier: tachyfits_kernels::Tier, out: &mut [f64]) {
         match self {
             InputPixels::Values(values) => out.copy_from_slice(&values[first..first + out.len()]),
@@ -99,7 +99,7 @@ impl InputPixels<'_> {
     }
 }
 
-/// The groups of a box of the result.
+/// Groups the axes of a box of the result.
 fn groups(input: &Input, window: &Window) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut stride = 1;
@@ -116,7 +116,7 @@ fn groups(input: &Input, window: &Window) -> Vec<Group> {
     groups
 }
 
-/// Puts the numbers for the pixels from `first` on into `out`, run by run of the first group.
+/// Fills `out` with the numbers for the pixels from `first` on, run by run of the first group.
 fn repeat(values: &[f64], groups: &[Group], first: usize, out: &mut [f64]) {
     let Some((run, outer)) = groups.split_first() else {
         return out.fill(values[0]);
@@ -140,7 +140,7 @@ fn repeat(values: &[f64], groups: &[Group], first: usize, out: &mut [f64]) {
 }
 
 impl Evaluate {
-    /// The first axis along which a large input is the same for all pixels.
+    /// Returns the first axis along which a large input is constant.
     fn repeating_axis(&self) -> Option<usize> {
         let repeats = |input: &Input, axis: usize| {
             let pixels: u64 = input.node.axes().iter().product();
@@ -151,7 +151,7 @@ impl Evaluate {
         })
     }
 
-    /// Takes the bytes of an input's box.
+    /// Reads the pixels of an input's box.
     fn pixels<'a>(
         &self,
         input: &Input,
@@ -174,7 +174,7 @@ impl Evaluate {
         })
     }
 
-    /// Computes a box and hands each stretch of its pixels to `place`, with the number of the first.
+    /// Computes a box; calls `place` with the index of the first pixel and the values of each chunk.
     fn compute(
         &self,
         window: &Window,

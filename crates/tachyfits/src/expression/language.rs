@@ -1,26 +1,26 @@
-//! The words of the language: functions, constants, and what must not be the name of an input.
+//! Words of the language: functions, constants, and reserved names.
 
 use tachyfits_kernels::{Binary, Unary};
 
-/// One function of expressions: a row of the table that people are shown.
+/// A function of expressions, as listed in the documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExpressionFunction {
-    /// Its names; the first is the usual one.
+    /// Names of the function; the first is preferred.
     pub names: &'static [&'static str],
-    /// Its arguments, as they are written.
+    /// Arguments, as shown in the documentation.
     pub arguments: &'static str,
-    /// Its result.
+    /// Description of the result.
     pub meaning: &'static str,
     pub(crate) rule: Rule,
 }
 
-/// Implementation of a call by existing operations.
+/// Translation of a call into operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     Unary(Unary),
     Binary(Binary),
-    /// Of two or more arguments, from the left.
+    /// A function of two or more arguments, applied from the left.
     Several(Binary),
     IsFinite,
     Where,
@@ -29,7 +29,7 @@ pub(crate) enum Rule {
 }
 
 impl Rule {
-    /// How many arguments a call has: the least and the most.
+    /// Minimum and maximum number of arguments.
     pub(crate) fn arguments(self) -> (usize, usize) {
         match self {
             Rule::Unary(_) | Rule::IsFinite => (1, 1),
@@ -49,7 +49,7 @@ const fn of_one(
     ExpressionFunction { names, arguments: "x", meaning, rule: Rule::Unary(unary) }
 }
 
-/// Every function.
+/// All functions.
 pub(crate) const FUNCTIONS: &[ExpressionFunction] = &[
     of_one(&["abs"], "absolute value", Unary::Abs),
     of_one(&["sqrt"], "square root; NaN below 0", Unary::Sqrt),
@@ -117,7 +117,7 @@ pub(crate) const FUNCTIONS: &[ExpressionFunction] = &[
     },
 ];
 
-/// Every constant, with its value and what it is.
+/// All constants, with their values.
 pub(crate) const CONSTANTS: &[(&str, f64)] = &[
     ("pi", std::f64::consts::PI),
     ("e", std::f64::consts::E),
@@ -125,7 +125,7 @@ pub(crate) const CONSTANTS: &[(&str, f64)] = &[
     ("inf", f64::INFINITY),
 ];
 
-/// The functions of expressions, in the order in which people are shown them.
+/// Returns the functions of expressions, in the order of the documentation.
 ///
 /// ```
 /// let functions = tachyfits::expression::expression_functions();
@@ -135,17 +135,17 @@ pub fn expression_functions() -> &'static [ExpressionFunction] {
     FUNCTIONS
 }
 
-/// The function of a name.
+/// Returns the function with a name.
 pub(crate) fn function(name: &str) -> Option<&'static ExpressionFunction> {
     FUNCTIONS.iter().find(|function| function.names.contains(&name))
 }
 
-/// The constant of a name.
+/// Returns the constant with a name.
 pub(crate) fn constant(name: &str) -> Option<f64> {
-    CONSTANTS.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+    CONSTANTS.iter().find(|(constant, _)| *constant == name).map(|(_, value)| *value)
 }
 
-/// Meaning of a word in the language, if it has one: no input can have it as its name.
+/// Returns what a reserved word means; an input cannot have it as its name.
 pub(crate) fn reserved(name: &str) -> Option<&'static str> {
     if ["and", "or", "not"].contains(&name) {
         Some("an operator")
@@ -158,7 +158,7 @@ pub(crate) fn reserved(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a text can be a name: a letter or an underscore, then letters, digits, underscores.
+/// Whether a text is a valid name: a letter or an underscore, followed by letters, digits or underscores.
 pub(crate) fn is_name(text: &str) -> bool {
     let mut characters = text.chars();
     characters.next().is_some_and(begins_name) && characters.all(continues_name)

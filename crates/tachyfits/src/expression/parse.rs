@@ -1,12 +1,12 @@
-//! From tokens to operations: a parser by precedence (V. R. Pratt, "Top down operator precedence", 1973).
+//! Parses tokens into operations by operator precedence (V. R. Pratt, "Top down operator precedence", 1973).
 //!
-//! Precedence is Python's, so that expressions mean what NumPy users expect: `**` before signs, `&`
-//! and `|` before comparisons, `not`, `and`, `or` last; `&&`, `||` are `and`, `or`, and `!` is `~`.
-//! Misleading forms are refused: a comparison beside an unbracketed `&`, `|`, `~` or another
-//! comparison.
+//! Precedence is Python's, so that expressions mean what NumPy users expect: `**` binds tighter
+//! than signs, `&` and `|` tighter than comparisons, `not`, `and`, `or` least; `&&`, `
+//! ` equal `and`, `or`, and `!` equals `~`. Misleading forms are errors: a comparison beside an
+//! unbracketed `&`, `|`, `~` or another comparison.
 //!
-//! Operations are in a list in which each follows its operands, so that no later walk over a long
-//! expression recurses; the parser does, for brackets and signs, up to a fixed depth.
+//! Operations form a list in which each follows its operands, so that later passes over a long
+//! expression do not recurse. The parser recurses for brackets and signs, up to a fixed depth.
 
 use std::ops::Range;
 
@@ -17,26 +17,26 @@ use super::pattern::Pattern;
 use super::problem::ExpressionProblem;
 use super::token::{Dialect, Token, TokenKind, tokens, unquoted};
 
-/// Largest depth of nested brackets, signs and powers.
+/// Maximum depth of nested brackets, signs and powers.
 const MOST_DEPTH: usize = 200;
 
-/// The number of an operation in its expression.
+/// Index of an operation in its expression.
 pub(crate) type Id = usize;
 
-/// One operation.
+/// An operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Item {
     Number(f64),
-    /// The number of a name in [`Expression::names`].
+    /// Index of a name in [`Expression::names`].
     Name(usize),
-    /// The number of a string in [`Expression::texts`]; only in conditions on rows.
+    /// Index of a string in [`Expression::texts`]; only in conditions on rows.
     Text(usize),
     Unary(Unary, Id),
     Binary(Binary, Id, Id),
-    /// The second where the first is not 0, else the third.
+    /// The second operand if the first is not 0, else the third.
     Select(Id, Id, Id),
-    /// Whether a string matches the pattern of this number in [`Expression::patterns`], or does not (`is_like` false);
-    /// only in conditions on rows.
+    /// Whether a string matches a pattern, an index in [`Expression::patterns`], or does not
+    /// (`is_like` false); only in conditions on rows.
     Like {
         text: Id,
         pattern: usize,
@@ -49,13 +49,13 @@ pub(crate) enum Item {
 pub(crate) struct Name {
     pub(crate) text: String,
     pub(crate) at: Range<usize>,
-    /// It is in backquotes: it is the name of a column, even if it is a word of the language.
+    /// Whether it is in backquotes: then it is the name of a column, even if it is a word of the language.
     pub(crate) is_quoted: bool,
     /// Index of the element of the column, from 1: `NAME[2]`.
     pub(crate) element: Option<u64>,
 }
 
-/// An expression, understood: operations after their operands, the last one giving the result.
+/// A parsed expression: operations after their operands; the last one computes the result.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Expression {
     pub(crate) items: Vec<Item>,
@@ -68,7 +68,7 @@ pub(crate) struct Expression {
 }
 
 impl Expression {
-    /// Whether its result is a truth value: of a comparison, `and`, `or`, `not`, or a test such as `isnan`.
+    /// Whether the result is a truth value: of a comparison, `and`, `or`, `not`, or a test such as `isnan`.
     pub(crate) fn is_logical(&self) -> bool {
         use Binary::{And, Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual, Or};
         match self.items[self.result] {
@@ -83,7 +83,7 @@ impl Expression {
     }
 }
 
-/// Understands an expression.
+/// Parses an expression.
 pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expression, ExpressionProblem> {
     let tokens = tokens(text, dialect)?;
     let mut parser = Parser {
@@ -106,12 +106,12 @@ pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expression, Expressi
     Ok(Expression { items, places, names, texts, patterns, result })
 }
 
-/// Notation of a part, as far as it matters to its neighbours.
+/// Notation of a part, as far as its neighbours depend on it.
 #[derive(Clone, Copy, PartialEq)]
 enum ParsedForm {
-    /// A number, a name, a call, something in brackets, or arithmetic.
+    /// A number, a name, a call, a part in brackets, or arithmetic.
     Plain,
-    /// Ends in the operator `&` or `|`.
+    /// Its outermost operator is `&` or `|`.
     Bits,
     /// Begins with `~` or `!`.
     Inverted,
@@ -123,18 +123,18 @@ struct Parsed {
     form: ParsedForm,
 }
 
-/// An operator of conditions on rows that is a word, in either case.
+/// A word that is an operator of conditions on rows, in upper or lower case.
 #[derive(Clone, Copy)]
 enum WordOperator {
     In,
     Like,
 }
 
-/// An operator between two operands.
+/// A binary operator.
 #[derive(Clone, Copy, PartialEq)]
 struct Infix {
     symbol: &'static str,
-    /// Of two operators the one with more takes the operand between them.
+    /// Precedence: an operator of higher power binds first.
     power: u8,
     binary: Binary,
 }
@@ -185,7 +185,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// A part whose operators have at least this power.
+    /// Parses a part whose operators have at least this power.
     fn expression(&mut self, least: u8) -> Result<Parsed, ExpressionProblem> {
         self.depth += 1;
         if self.depth > MOST_DEPTH {
@@ -222,7 +222,7 @@ impl Parser<'_> {
         Ok(part)
     }
 
-    /// The operator that comes next.
+    /// Returns the next operator.
     fn infix(&self) -> Option<Infix> {
         let text = match self.peek().kind {
             TokenKind::Symbol(symbol) => symbol,
@@ -234,7 +234,7 @@ impl Parser<'_> {
         INFIX.iter().find(|infix| infix.symbol == text).copied()
     }
 
-    /// The operator `IN` or `LIKE`, in either case, that comes next; `false` if `NOT` is before it.
+    /// Returns the next operator `IN` or `LIKE`, in upper or lower case; `false` if `NOT` precedes it.
     fn word_operator(&self) -> Option<(WordOperator, bool)> {
         if self.dialect != Dialect::Rows {
             return None;
@@ -246,14 +246,14 @@ impl Parser<'_> {
         operator.map(|(_, operator)| (*operator, is_positive))
     }
 
-    /// Whether a token is this word, in either case.
+    /// Whether a token is this word, in upper or lower case.
     fn is_word(&self, number: usize, word: &str) -> bool {
         self.tokens.get(number).is_some_and(|token| {
             token.kind == TokenKind::Name && self.text[token.at.clone()].eq_ignore_ascii_case(word)
         })
     }
 
-    /// `x LIKE 'pattern'`, with `ESCAPE 'c'` or not.
+    /// Parses `x LIKE 'pattern'`, with or without `ESCAPE 'c'`.
     fn like(
         &mut self,
         left: Parsed,
@@ -283,7 +283,7 @@ impl Parser<'_> {
         Ok(Parsed { id, form: ParsedForm::Plain })
     }
 
-    /// A string, and its place.
+    /// Parses a string; returns it with its position.
     fn string(
         &mut self,
         expected: &str,
@@ -296,7 +296,8 @@ impl Parser<'_> {
         Ok((unquoted(&self.text[at.clone()]), at))
     }
 
-    /// `x IN (a, b)` as `x == a or x == b`, `x NOT IN (a, b)` as `x != a and x != b`: neither is true of a null.
+    /// Parses `x IN (a, b)` as `x == a or x == b`, `x NOT IN (a, b)` as `x != a and x != b`: both
+    /// are false for a null.
     fn members(
         &mut self,
         left: Parsed,
@@ -314,10 +315,10 @@ impl Parser<'_> {
         while all.is_none() || self.peek().kind == TokenKind::Symbol(",") {
             self.next += 1;
             let value = self.expression(LOWEST)?.id;
-            let one = self.push(Item::Binary(compare, left.id, value), at.clone());
+            let comparison = self.push(Item::Binary(compare, left.id, value), at.clone());
             all = Some(match all {
-                Some(all) => self.push(Item::Binary(join, all, one), at.clone()),
-                None => one,
+                Some(all) => self.push(Item::Binary(join, all, comparison), at.clone()),
+                None => comparison,
             });
         }
         self.close("an operator, \",\" or \")\"")?;
@@ -353,7 +354,7 @@ impl Parser<'_> {
         }
     }
 
-    /// An operand: with signs, in brackets, a number, a name or a call.
+    /// Parses an operand: a sign and its operand, a part in brackets, a number, a name or a call.
     fn prefix(&mut self, least: u8) -> Result<Parsed, ExpressionProblem> {
         let plain = |id| Ok(Parsed { id, form: ParsedForm::Plain });
         let Token { kind, at } = self.take();
@@ -396,7 +397,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A call, a constant, or the name of an input.
+    /// Parses a call, a constant, or the name of an input.
     fn name(&mut self, at: Range<usize>) -> Result<Id, ExpressionProblem> {
         let text = &self.text[at.clone()];
         let called = self.peek().kind == TokenKind::Symbol("(");
@@ -413,14 +414,14 @@ impl Parser<'_> {
             }
             (_, false) => {}
         }
-        // Whether a column has the name of a constant is not known here.
+        // The parser does not know whether a column has the name of a constant.
         if let Some(value) = constant(text).filter(|_| self.dialect == Dialect::Pixels) {
             return Ok(self.push(Item::Number(value), at));
         }
         self.input(text.to_owned(), at, false)
     }
 
-    /// The name of an input, and the index of its element.
+    /// Parses the index after the name of an input, if any; returns the input.
     fn input(
         &mut self,
         text: String,
@@ -430,15 +431,15 @@ impl Parser<'_> {
         let element = self.element()?;
         let same =
             |name: &Name| (&name.text, name.is_quoted, name.element) == (&text, is_quoted, element);
-        let known = self.names.iter().position(same);
-        let number = known.unwrap_or_else(|| {
+        let existing = self.names.iter().position(same);
+        let number = existing.unwrap_or_else(|| {
             self.names.push(Name { text, at: at.clone(), is_quoted, element });
             self.names.len() - 1
         });
         Ok(self.push(Item::Name(number), at))
     }
 
-    /// A number in square brackets.
+    /// Parses an index in square brackets.
     fn element(&mut self) -> Result<Option<u64>, ExpressionProblem> {
         if self.peek().kind != TokenKind::Symbol("[") {
             return Ok(None);
@@ -475,12 +476,12 @@ impl Parser<'_> {
         self.close("an operator, \",\" or \")\"")?;
         let (least, most) = function.rule.arguments();
         if !(least..=most).contains(&arguments.len()) {
-            let ExpressionFunction { names, arguments: written, .. } = function;
+            let ExpressionFunction { names, arguments: signature, .. } = function;
             let end = self.tokens[self.next - 1].at.end;
             let found = format!("{} arguments", arguments.len());
             return Err(ExpressionProblem::new(
                 at.start..end,
-                format!("{}({written})", names[0]),
+                format!("{}({signature})", names[0]),
                 found,
             )
             .hint("see the functions in the documentation of expressions"));
@@ -489,7 +490,7 @@ impl Parser<'_> {
         Ok(self.apply(function.rule, &arguments, &(at.start..end)))
     }
 
-    /// The operations of a call.
+    /// Translates a call into operations.
     fn apply(&mut self, rule: Rule, arguments: &[Id], at: &Range<usize>) -> Id {
         let mut push = |item| self.push(item, at.clone());
         match (rule, arguments) {
@@ -497,8 +498,8 @@ impl Parser<'_> {
             (Rule::Binary(binary), [a, b]) => push(Item::Binary(binary, *a, *b)),
             (Rule::Where, [condition, a, b]) => push(Item::Select(*condition, *a, *b)),
             (Rule::Clip, [x, low, high]) => {
-                let raised = push(Item::Binary(Binary::Maximum, *x, *low));
-                push(Item::Binary(Binary::Minimum, raised, *high))
+                let lower_bounded = push(Item::Binary(Binary::Maximum, *x, *low));
+                push(Item::Binary(Binary::Minimum, lower_bounded, *high))
             }
             (Rule::IsFinite, [x]) => {
                 let size = push(Item::Unary(Unary::Abs, *x));
@@ -533,19 +534,19 @@ impl Parser<'_> {
         &self.tokens[self.next]
     }
 
-    /// The next token; the last one, which is the end, again and again.
+    /// Takes the next token. The last token is the end.
     fn take(&mut self) -> Token {
         let token = self.peek().clone();
         self.next += 1;
         token
     }
 
-    /// The text of the next token.
+    /// Returns the text of the next token.
     fn word(&self) -> &str {
         &self.text[self.peek().at.clone()]
     }
 
-    /// The problem that the next token is not what it should be.
+    /// Creates the error for an unexpected token.
     fn unexpected(&self, expected: &str) -> ExpressionProblem {
         let at = self.peek().at.clone();
         let found = match self.peek().kind {
@@ -564,7 +565,7 @@ impl Parser<'_> {
     }
 }
 
-/// The operations of an angle between two positions, by T. Vincenty's formula, which is exact at any distance.
+/// Computes the angle between two positions with T. Vincenty's formula, which is accurate at any distance.
 fn separation(mut push: impl FnMut(Item) -> Id, [l1, b1]: [Id; 2], [l2, b2]: [Id; 2]) -> Id {
     use Binary::{Add, Divide, Multiply, Subtract};
     let degree = push(Item::Number(std::f64::consts::PI / 180.0));
@@ -575,20 +576,20 @@ fn separation(mut push: impl FnMut(Item) -> Id, [l1, b1]: [Id; 2], [l2, b2]: [Id
         angles.map(|x| (push(Item::Unary(Unary::Sin, x)), push(Item::Unary(Unary::Cos, x))));
     let mut join = |binary, a, b| push(Item::Binary(binary, a, b));
     let across = join(Multiply, c2, sl);
-    let (one, other) = (join(Multiply, c1, s2), join(Multiply, s1, c2));
-    let other = join(Multiply, other, cl);
-    let along = join(Subtract, one, other);
+    let (first, second) = (join(Multiply, c1, s2), join(Multiply, s1, c2));
+    let second = join(Multiply, second, cl);
+    let along = join(Subtract, first, second);
     let squares = [across, along].map(|x| join(Multiply, x, x));
     let square = join(Add, squares[0], squares[1]);
-    let (one, other) = (join(Multiply, s1, s2), join(Multiply, c1, c2));
-    let other = join(Multiply, other, cl);
-    let cosine = join(Add, one, other);
+    let (first, second) = (join(Multiply, s1, s2), join(Multiply, c1, c2));
+    let second = join(Multiply, second, cl);
+    let cosine = join(Add, first, second);
     let sine = push(Item::Unary(Unary::Sqrt, square));
     let angle = push(Item::Binary(Binary::Atan2, sine, cosine));
     push(Item::Binary(Divide, angle, degree))
 }
 
-/// Hint for a word of other languages.
+/// Returns a hint for a word of other languages.
 fn of_other_languages(word: &str, dialect: Dialect) -> Option<&'static str> {
     let upper = word.to_ascii_uppercase();
     let any = match &*upper {
@@ -606,14 +607,14 @@ fn of_other_languages(word: &str, dialect: Dialect) -> Option<&'static str> {
     any.or(of_rows.filter(|_| dialect == Dialect::Rows))
 }
 
-/// The problem of a comparison beside `&` or `|`, which take its operand as in Python.
+/// Creates the error for a comparison beside `&` or `|`, which bind its operand first, as in Python.
 fn brackets_missing(at: Range<usize>, symbol: &str) -> ExpressionProblem {
     let expected = "brackets around comparisons beside & and |, which bind tighter";
     ExpressionProblem::new(at, expected, format!("\"{symbol}\""))
         .hint("write (a > 1) & (b > 2), or a > 1 && b > 2")
 }
 
-/// The name of a similar function of this language.
+/// Returns the name of a similar function of this language.
 fn suggestion(name: &str, dialect: Dialect) -> String {
     let lower = name.to_ascii_lowercase();
     match &*lower {

@@ -1,27 +1,27 @@
-//! Patterns of `LIKE`, as in SQL: `%` is any text, `_` one character.
+//! Patterns of `LIKE`, as in SQL: `%` matches any text, `_` one character.
 
 /// A part of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum PatternPart {
-    /// A byte of a character in UTF-8.
+    /// A byte of a UTF-8 character.
     Byte(u8),
     /// One character.
     One,
-    /// Any text, also none.
+    /// Any text, including none.
     Any,
 }
 
-/// A pattern of text without blanks at its end.
+/// A pattern for text without trailing blanks.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pattern {
     parts: Vec<PatternPart>,
 }
 
 impl Pattern {
-    /// Understands a pattern. As the blanks at the end of a string do not count, those of a pattern do not.
+    /// Compiles a pattern. Its trailing blanks are ignored, as those of strings are.
     ///
     /// # Errors
-    /// What follows the escape character, if it is neither `%`, `_` nor the escape character.
+    /// The text after the escape character, if it is neither `%`, `_` nor the escape character.
     pub(crate) fn new(text: &str, escape: Option<char>) -> Result<Pattern, String> {
         let mut parts = Vec::new();
         let mut characters = text.chars();
@@ -49,7 +49,7 @@ impl Pattern {
         Ok(Pattern { parts })
     }
 
-    /// It matches the same texts whatever the encoding of their bytes outside ASCII is.
+    /// Whether matches do not depend on the encoding of bytes outside ASCII.
     pub(crate) fn is_of_bytes(&self) -> bool {
         self.parts.iter().all(|part| match part {
             PatternPart::Byte(byte) => byte.is_ascii(),
@@ -58,11 +58,12 @@ impl Pattern {
         })
     }
 
-    /// Whether it matches a text, of UTF-8 unless it [is of bytes](Pattern::is_of_bytes). An `%` takes as little as it
-    /// can; where the rest does not match, the last `%` takes one more character.
+    /// Whether it matches a text in UTF-8; any encoding will do if [`Pattern::is_of_bytes`]. `%`
+    /// matches as little as possible; if the rest does not match, the last `%` takes one more
+    /// character.
     pub(crate) fn matches(&self, text: &[u8]) -> bool {
         let (mut at, mut number) = (0, 0);
-        // The part after the last `%`, and the end of what that takes.
+        // The part after the last `%`, and the end of the text that `%` matches.
         let mut retry: Option<(usize, usize)> = None;
         loop {
             match self.parts.get(number) {
@@ -96,7 +97,7 @@ impl Pattern {
     }
 }
 
-/// The end of the character that begins at a byte: bytes 0x80 to 0xBF continue one.
+/// Returns the end of the character that begins at a byte; bytes 0x80 to 0xBF continue a character.
 fn after_character(text: &[u8], at: usize) -> usize {
     let rest = &text[at + 1..];
     at + 1 + rest.iter().position(|&byte| byte & 0xC0 != 0x80).unwrap_or(rest.len())
@@ -108,13 +109,13 @@ mod tests {
 
     use super::*;
 
-    /// The definition: the first part of the pattern, then the rest.
+    /// Matches by definition: the first part of the pattern, then the rest.
     fn naive(pattern: &[char], text: &[char]) -> bool {
         match (pattern, text) {
             ([], _) => text.is_empty(),
-            (['%', rest @ ..], _) => (0..=text.len()).any(|taken| naive(rest, &text[taken..])),
+            (['%', rest @ ..], _) => (0..=text.len()).any(|length| naive(rest, &text[length..])),
             (['_', rest @ ..], [_, after @ ..]) => naive(rest, after),
-            ([one, rest @ ..], [other, after @ ..]) => one == other && naive(rest, after),
+            ([letter, rest @ ..], [other, after @ ..]) => letter == other && naive(rest, after),
             _ => false,
         }
     }
@@ -124,13 +125,13 @@ mod tests {
 
         #[test]
         fn patterns_match_as_defined(pattern in "[ab\u{e9}\u{4e2d}%_ ]{0,8}", text in "[ab\u{e9}\u{4e2d} ]{0,10}") {
-            let (known, text) = (Pattern::new(&pattern, None).unwrap(), text.trim_end_matches(' '));
+            let (compiled, text) = (Pattern::new(&pattern, None).unwrap(), text.trim_end_matches(' '));
             let characters: Vec<char> = pattern.trim_end_matches(' ').chars().collect();
             let expected = naive(&characters, &text.chars().collect::<Vec<_>>());
-            prop_assert_eq!(known.matches(text.as_bytes()), expected);
-            if known.is_of_bytes() {
+            prop_assert_eq!(compiled.matches(text.as_bytes()), expected);
+            if compiled.is_of_bytes() {
                 let latin: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();
-                prop_assert!(latin.is_none_or(|latin| known.matches(&latin) == expected));
+                prop_assert!(latin.is_none_or(|latin| compiled.matches(&latin) == expected));
             }
         }
     }

@@ -1,10 +1,10 @@
-//! Problems of an expression, with their positions.
+//! Errors in an expression, with their positions.
 
 use std::ops::Range;
 
 use crate::error::{Error, ExpressionError, Reason};
 
-/// A problem at some bytes of an expression.
+/// An error at some bytes of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ExpressionProblem {
     reason: Reason,
@@ -15,7 +15,7 @@ pub(crate) struct ExpressionProblem {
 }
 
 impl ExpressionProblem {
-    /// A problem of the expression as such.
+    /// Creates an error in the expression itself.
     pub(crate) fn new(
         at: Range<usize>,
         expected: impl Into<String>,
@@ -25,7 +25,7 @@ impl ExpressionProblem {
         ExpressionProblem { reason: Reason::Expression, at, expected, found, hint: None }
     }
 
-    /// A problem of what a name stands for.
+    /// Creates an error in the value of a name.
     pub(crate) fn input(
         at: Range<usize>,
         expected: impl Into<String>,
@@ -37,17 +37,17 @@ impl ExpressionProblem {
         }
     }
 
-    /// The same, with what to do about it.
+    /// Adds advice on what to do.
     pub(crate) fn hint(self, hint: impl Into<String>) -> ExpressionProblem {
         ExpressionProblem { hint: Some(hint.into()), ..self }
     }
 
-    /// The same problem, `by` bytes later.
+    /// Shifts the position by `by` bytes.
     pub(crate) fn moved(self, by: usize) -> ExpressionProblem {
         ExpressionProblem { at: self.at.start + by..self.at.end + by, ..self }
     }
 
-    /// The error, with the text of the expression.
+    /// Converts to an error that shows the expression.
     pub(crate) fn of(self, expression: &str) -> Error {
         let ExpressionProblem { reason, at, expected, found, hint } = self;
         let expression = expression.to_owned();

@@ -1,6 +1,6 @@
-//! From an expression to a program: steps over a few buffers that stay in the first-level cache.
+//! Compiles an expression into a program: steps over a few buffers that stay in the first-level cache.
 //!
-//! Constants are folded with the kernels that would have computed them, so the bits are the same.
+//! Constants are folded with the kernels that would compute them, so that the bits are the same.
 //! Repeated parts of an expression are computed once. A step works in place if its operand is not
 //! needed later.
 
@@ -15,14 +15,14 @@ use super::parse::{Expression, Id, Item};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum NameValue {
     Number(f64),
-    /// The pixels of the input of this number.
+    /// The pixels of an input, by index.
     Pixels(usize),
 }
 
-/// The number of a buffer.
+/// Index of a buffer.
 pub(crate) type Slot = usize;
 
-/// A buffer, or the same number everywhere.
+/// A buffer, or a constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum OperandPlace {
     Slot(Slot),
@@ -32,12 +32,12 @@ pub(crate) enum OperandPlace {
 /// One step of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Step {
-    /// The pixels of an input.
+    /// Loads the pixels of an input.
     Load {
         input: usize,
         slot: Slot,
     },
-    /// The same number everywhere.
+    /// Fills a buffer with a constant.
     Fill {
         value: f64,
         slot: Slot,
@@ -46,24 +46,24 @@ pub(crate) enum Step {
         from: Slot,
         to: Slot,
     },
-    /// In place.
+    /// Applies a unary operation in place.
     Unary {
         unary: Unary,
         slot: Slot,
     },
-    /// The result is where `left` was.
+    /// Applies a binary operation; the result replaces `left`.
     Binary {
         binary: Binary,
         left: Slot,
         right: OperandPlace,
     },
-    /// The result is where `right` was.
+    /// Applies a binary operation; the result replaces `right`.
     Reversed {
         binary: Binary,
         left: f64,
         right: Slot,
     },
-    /// The result is where `condition` was.
+    /// Selects by `condition`, which the result replaces.
     Select {
         condition: Slot,
         then: OperandPlace,
@@ -71,7 +71,7 @@ pub(crate) enum Step {
     },
 }
 
-/// A program. It gives one number for each pixel from those of the inputs at that pixel.
+/// A program. It computes one number per pixel from the numbers of its inputs at that pixel.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Program {
     steps: Vec<Step>,
@@ -80,32 +80,32 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// The program of an expression whose names are `given`, and the inputs it needs: `load` gets
-    /// their positions in that list.
+    /// Compiles an expression with values for its names. Also returns the indices of the inputs
+    /// that it needs; `load` gets positions in that list.
     pub(crate) fn new(
         expression: &Expression,
-        given: &[NameValue],
+        names: &[NameValue],
         tier: Tier,
     ) -> (Program, Vec<usize>) {
-        let (values, result) = KnownValues::of(expression, given, tier);
+        let (values, result) = KnownValues::of(expression, names, tier);
         let mut program = Compiler::new(&values, result).compile(&values);
-        let mut needed = Vec::new();
+        let mut inputs = Vec::new();
         for step in &mut program.steps {
-            // Each input is one value, so that it is loaded once.
+            // Equal inputs are one value, so that each is loaded once.
             if let Step::Load { input, .. } = step {
-                needed.push(*input);
-                *input = needed.len() - 1;
+                inputs.push(*input);
+                *input = inputs.len() - 1;
             }
         }
-        (program, needed)
+        (program, inputs)
     }
 
-    /// How many buffers it works with.
+    /// Number of buffers.
     pub(crate) fn slots(&self) -> usize {
         self.slots
     }
 
-    /// Computes `count` results. `load` puts pixels of an input into a buffer; the results are left in the returned buffer.
+    /// Computes `count` results. `load` fills a buffer with pixels of an input; returns the buffer of the results.
     pub(crate) fn run<'a>(
         &self,
         slots: &'a mut [Vec<f64>],
@@ -154,10 +154,10 @@ fn operand(slots: &[Vec<f64>], place: OperandPlace, count: usize) -> Operand<'_>
     }
 }
 
-/// One value of an expression: operands are numbers of earlier values.
+/// A value of an expression; operands are indices of earlier values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Value {
-    /// By its bits, to distinguish NaN and -0.0.
+    /// Stored as bits, to distinguish NaN and -0.0.
     Number(u64),
     Pixels(usize),
     Unary(Unary, Id),
@@ -176,26 +176,26 @@ impl Value {
     }
 }
 
-/// The different values of an expression, each after its operands.
+/// Distinct values of an expression, each after its operands.
 struct KnownValues {
     values: Vec<Value>,
-    known: HashMap<Value, Id>,
+    ids: HashMap<Value, Id>,
     tier: Tier,
 }
 
 impl KnownValues {
-    fn of(expression: &Expression, given: &[NameValue], tier: Tier) -> (Vec<Value>, Id) {
-        let mut values = KnownValues { values: Vec::new(), known: HashMap::new(), tier };
-        // At most as many items as the text of an expression may have characters.
+    fn of(expression: &Expression, names: &[NameValue], tier: Tier) -> (Vec<Value>, Id) {
+        let mut values = KnownValues { values: Vec::new(), ids: HashMap::new(), tier };
+        // At most an item per character of the expression, whose length is limited.
         let mut ids: Vec<Id> = Vec::with_capacity(expression.items.len());
         for item in &expression.items {
             let value = match *item {
                 Item::Number(number) => Value::Number(number.to_bits()),
-                Item::Name(name) => match given[name] {
+                Item::Name(name) => match names[name] {
                     NameValue::Number(number) => Value::Number(number.to_bits()),
                     NameValue::Pixels(input) => Value::Pixels(input),
                 },
-                // Strings are compared where they are read, and are not operands by themselves.
+                // Strings are compared where they are read, and are not operands.
                 Item::Text(_) | Item::Like { .. } => Value::Number(f64::NAN.to_bits()),
                 Item::Unary(unary, x) => Value::Unary(unary, ids[x]),
                 Item::Binary(binary, a, b) => Value::Binary(binary, ids[a], ids[b]),
@@ -206,7 +206,7 @@ impl KnownValues {
         (values.values, ids[expression.result])
     }
 
-    /// The number of a value, which is computed now where it can be.
+    /// Returns the index of a value, after folding constants.
     fn add(&mut self, value: Value) -> Id {
         let value = match value {
             Value::Unary(operation, x) => match self.number(x) {
@@ -229,8 +229,8 @@ impl KnownValues {
             },
             Value::Number(_) | Value::Pixels(_) => value,
         };
-        match self.known.entry(value) {
-            Entry::Occupied(known) => *known.get(),
+        match self.ids.entry(value) {
+            Entry::Occupied(entry) => *entry.get(),
             Entry::Vacant(place) => {
                 self.values.push(value);
                 *place.insert(self.values.len() - 1)
@@ -252,12 +252,12 @@ impl KnownValues {
     }
 }
 
-/// Gives values their buffers.
+/// Assigns buffers to values.
 struct Compiler {
     steps: Vec<Step>,
-    /// How often each value is still needed.
+    /// Number of remaining uses of each value.
     uses: Vec<usize>,
-    /// Where each value is.
+    /// Buffer of each value.
     places: Vec<Option<Slot>>,
     free: Vec<Slot>,
     slots: usize,
@@ -266,8 +266,8 @@ struct Compiler {
 
 impl Compiler {
     fn new(values: &[Value], result: Id) -> Compiler {
-        // Operands come before, so that one way back finds what the result needs.
-        // At most as many items as the text of an expression may have characters.
+        // Operands come first, so a single backward pass finds the values that the result needs.
+        // At most an item per character of the expression, whose length is limited.
         let mut uses = vec![0; values.len()];
         uses[result] = 1;
         for (id, value) in values.iter().enumerate().rev() {
@@ -275,7 +275,7 @@ impl Compiler {
                 value.operands().into_iter().flatten().for_each(|operand| uses[operand] += 1);
             }
         }
-        // At most as many items as the text of an expression may have characters.
+        // At most an item per character of the expression, whose length is limited.
         let places = vec![None; values.len()];
         Compiler { steps: Vec::new(), uses, places, free: Vec::new(), slots: 0, result }
     }
@@ -293,7 +293,7 @@ impl Compiler {
 
     fn emit(&mut self, values: &[Value], id: Id, value: Value) {
         match value {
-            // It is put into a buffer only where it must be overwritten.
+            // A constant gets a buffer only if it must be overwritten.
             Value::Number(_) => {}
             Value::Pixels(input) => {
                 let slot = self.new_slot();
@@ -333,7 +333,7 @@ impl Compiler {
         }
     }
 
-    /// A buffer with the value that may be overwritten; the value then needs to be there once less.
+    /// Returns a buffer with the value that may be overwritten, and counts one use.
     fn own(&mut self, values: &[Value], id: Id) -> Slot {
         self.uses[id] -= 1;
         match (values[id], self.places[id]) {
@@ -351,7 +351,7 @@ impl Compiler {
         }
     }
 
-    /// Where the value is.
+    /// Returns the buffer or the number of a value.
     fn place(&self, id: Id, values: &[Value]) -> OperandPlace {
         match (values[id], self.places[id]) {
             (Value::Number(bits), _) => OperandPlace::Number(f64::from_bits(bits)),
@@ -360,7 +360,7 @@ impl Compiler {
         }
     }
 
-    /// The value is needed once less.
+    /// Counts one use of a value, and frees its buffer after the last.
     fn done(&mut self, id: Id) {
         self.uses[id] -= 1;
         if self.uses[id] == 0

@@ -1,29 +1,29 @@
-//! The unit of a result, where it is sure: that of sums and of products with numbers.
+//! Derives the unit of a result if it is certain: for sums, and for products with numbers.
 
 use tachyfits_kernels::{Binary, Unary};
 
 use super::check::{Bound, BoundImage};
 use super::parse::{Expression, Item};
 
-/// Knowledge about the unit of a value.
+/// Unit of a value, as far as known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ResultUnit {
-    /// A number without a unit: a constant, a truth value, a ratio of like things.
+    /// A number without a unit: a constant, a truth value, a ratio of equal units.
     None,
     /// BUNIT.
     Known(String),
     Unknown,
 }
 
-/// The unit of the result of an expression.
+/// Returns the unit of the result of an expression.
 pub(crate) fn unit_of(expression: &Expression, inputs: &[Bound<'_>]) -> ResultUnit {
     units_of(expression, inputs).swap_remove(expression.result)
 }
 
-/// Different units of values that are added, compared, or of which one is taken.
+/// Returns pairs of different units whose values are added, compared or selected.
 pub(crate) fn mixed_units(expression: &Expression, inputs: &[Bound<'_>]) -> Vec<[String; 2]> {
     let units = units_of(expression, inputs);
-    let mut found = Vec::new();
+    let mut pairs = Vec::new();
     for item in &expression.items {
         let (left, right) = match *item {
             Item::Binary(binary, left, right) if takes_like_units(binary) => (left, right),
@@ -33,15 +33,15 @@ pub(crate) fn mixed_units(expression: &Expression, inputs: &[Bound<'_>]) -> Vec<
         if let (ResultUnit::Known(left), ResultUnit::Known(right)) = (&units[left], &units[right])
             && left != right
         {
-            found.push([left.clone(), right.clone()]);
+            pairs.push([left.clone(), right.clone()]);
         }
     }
-    found
+    pairs
 }
 
-/// The unit of each item of an expression.
+/// Returns the unit of each item of an expression.
 fn units_of(expression: &Expression, inputs: &[Bound<'_>]) -> Vec<ResultUnit> {
-    // At most as many items as the text of an expression may have characters.
+    // At most an item per character of the expression, whose length is limited.
     let mut units: Vec<ResultUnit> = Vec::with_capacity(expression.items.len());
     for item in &expression.items {
         let unit = match *item {
@@ -103,7 +103,7 @@ fn of_binary(binary: Binary, left: &ResultUnit, right: &ResultUnit) -> ResultUni
     }
 }
 
-/// The unit of what is one or the other, or their sum: a number beside a quantity is taken in its unit.
+/// Returns the common unit of two values that are added or selected; a number beside a quantity takes its unit.
 fn alike(left: &ResultUnit, right: &ResultUnit) -> ResultUnit {
     match (left, right) {
         (unit, ResultUnit::None) | (ResultUnit::None, unit) => unit.clone(),

@@ -1,4 +1,4 @@
-//! Tokens: an expression cut into numbers, names and operators, each with its place.
+//! Splits an expression into numbers, names and operators, each with its position.
 
 use std::ops::Range;
 
@@ -19,11 +19,11 @@ pub(crate) enum Dialect {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum TokenKind {
     Number(f64),
-    /// A name, also of a function, constant or operator.
+    /// A name, including those of functions, constants and operators.
     Name,
-    /// A name between backquotes, whatever its characters are.
+    /// A name in backquotes, of any characters.
     Quoted,
-    /// A string between quotes.
+    /// A string in quotes.
     Text,
     /// An operator, a bracket or a comma: one of [`SYMBOLS`].
     Symbol(&'static str),
@@ -37,7 +37,7 @@ pub(crate) struct Token {
     pub(crate) at: Range<usize>,
 }
 
-/// Longer ones before those that they begin with.
+/// A longer symbol precedes the symbols that it begins with.
 const SYMBOLS: [&str; 22] = [
     "**", "//", "<=", ">=", "==", "!=", "&&", "||", "+", "-", "*", "/", "%", "<", ">", "&", "|",
     "~", "!", "(", ")", ",",
@@ -45,10 +45,10 @@ const SYMBOLS: [&str; 22] = [
 /// Additional symbols of conditions on rows.
 const ROW_SYMBOLS: [&str; 2] = ["[", "]"];
 
-/// The most bytes of an expression: enough for thousands of operations.
+/// Maximum bytes of an expression: enough for thousands of operations.
 pub(crate) const MOST_BYTES: usize = 1 << 14;
 
-/// Splits an expression into tokens, the last of them [`TokenKind::End`].
+/// Splits an expression into tokens; the last one is [`TokenKind::End`].
 pub(crate) fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token>, ExpressionProblem> {
     if text.len() > MOST_BYTES {
         let found = format!("{} bytes", text.len());
@@ -87,7 +87,7 @@ pub(crate) fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token>, Express
     Ok(tokens)
 }
 
-/// The column after the dot that `rest` begins with, as in `gaia.ra`; `None` for an operator of Fortran (`.AND.`).
+/// Returns the column after a leading dot, as in `gaia.ra`; `None` for an operator of Fortran (`.AND.`).
 fn qualified(rest: &str) -> Option<&str> {
     let name = rest.strip_prefix('.').filter(|name| name.starts_with(begins_name))?;
     let length = name.find(|character| !continues_name(character)).unwrap_or(name.len());
@@ -95,16 +95,16 @@ fn qualified(rest: &str) -> Option<&str> {
     (!after.starts_with('.') || column.len() > 3).then_some(column)
 }
 
-/// The token that `rest` begins with, and its length.
+/// Returns the first token of `rest`, and its length.
 fn token(
     rest: &str,
     first: char,
     dialect: Dialect,
 ) -> Result<(TokenKind, usize), ExpressionProblem> {
     if dialect == Dialect::Rows
-        && let Some(found) = token_of_rows(rest, first)
+        && let Some(result) = token_of_rows(rest, first)
     {
-        return found;
+        return result;
     }
     let second = rest[first.len_utf8()..].chars().next();
     if first.is_ascii_digit() || first == '.' && second.is_some_and(|c| c.is_ascii_digit()) {
@@ -135,7 +135,7 @@ fn token(
     })
 }
 
-/// A token that only conditions on rows have.
+/// Returns the first token of `rest` if only conditions on rows have it.
 fn token_of_rows(rest: &str, first: char) -> Option<Result<(TokenKind, usize), ExpressionProblem>> {
     match first {
         '\'' | '"' => Some(quoted(rest, first, TokenKind::Text)),
@@ -151,15 +151,15 @@ fn token_of_rows(rest: &str, first: char) -> Option<Result<(TokenKind, usize), E
     }
 }
 
-/// The text between two quotes; two adjacent quotes are one in the text.
+/// Finds the end of a text in quotes; two adjacent quotes mean one in the text.
 fn quoted(
     rest: &str,
     quote: char,
     kind: TokenKind,
 ) -> Result<(TokenKind, usize), ExpressionProblem> {
     let mut at = 1;
-    while let Some(found) = rest[at..].find(quote) {
-        at += found + 1;
+    while let Some(length) = rest[at..].find(quote) {
+        at += length + 1;
         if !rest[at..].starts_with(quote) {
             return Ok((kind, at));
         }
@@ -168,7 +168,7 @@ fn quoted(
     Err(ExpressionProblem::new(0..rest.len(), format!("a {quote} at the end of the text"), "none"))
 }
 
-/// The text of a token between quotes.
+/// Returns the text of a token in quotes.
 pub(crate) fn unquoted(token: &str) -> String {
     let mut characters = token.chars();
     let quote: String = characters.next_back().into_iter().collect();
@@ -176,7 +176,7 @@ pub(crate) fn unquoted(token: &str) -> String {
     inside.replace(&quote.repeat(2), &quote)
 }
 
-/// A number: digits, a point, an exponent.
+/// Parses a number: digits, a point, an exponent.
 fn number(rest: &str) -> Result<(TokenKind, usize), ExpressionProblem> {
     let bytes = rest.as_bytes();
     let digits =
