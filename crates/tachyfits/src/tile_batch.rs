@@ -1,5 +1,5 @@
-//! Batches of compressed tiles: RICE_1 in the lanes of vectors where the processor has them, everything else one tile after
-//! the other. The results are the same.
+//! Decodes batches of compressed tiles: RICE_1 in vector lanes if the processor supports them,
+//! other codecs one tile at a time. The results are identical.
 
 use std::any::Any;
 
@@ -10,10 +10,10 @@ use tachyfits_kernels::{
     native_in_place,
 };
 
-/// Decodes each tile, and gives the bytes of its pixels an order; the results are in the order of the tiles. A damaged tile
-/// does not affect the others.
+/// Decodes each tile into pixels of a byte order; the results are in the order of the tiles. A
+/// damaged tile does not affect the others.
 ///
-/// Tiles of the same size are fastest, sixteen or more at a time.
+/// Tiles of equal size are fastest, sixteen or more at a time.
 ///
 /// ```
 /// use tachyfits::{ByteOrder, Tier, decode_tiles};
@@ -57,7 +57,7 @@ pub fn decode_tiles(
     tiles.iter_mut().zip(done).map(alone).collect()
 }
 
-/// Turns pixels from the machine's byte order to big-endian.
+/// Swaps pixels from native byte order to big-endian.
 fn turn(pixels: &mut PixelsMut<'_>, tier: Tier) {
     match pixels {
         PixelsMut::U8(_) => {}
@@ -71,7 +71,7 @@ fn turn(pixels: &mut PixelsMut<'_>, tier: Tier) {
 
 /// Pixels that RICE_1 stores in their own width.
 trait LanePixel: RicePixel {
-    /// The pixels, if they are of this type.
+    /// Returns the pixels, if they have this type.
     fn slice<'a>(pixels: &'a mut PixelsMut<'_>) -> Option<&'a mut [Self]>;
 }
 
@@ -89,17 +89,18 @@ macro_rules! lane_pixels {
 }
 lane_pixels! { u8, U8; i16, I16; i32, I32; }
 
-/// One tile in a lane.
+/// A tile in a lane.
 struct Lane<'a, P> {
     index: usize,
     stream: &'a [u8],
     pixels: &'a mut [P],
 }
 
-/// Fewer tiles than this are decoded one after the other: lanes without a tile take as much time as the others.
+/// With fewer tiles than this, tiles are decoded one at a time, because an empty lane takes as much
+/// time as a full one.
 const LEAST_LANES: usize = 6;
 
-/// Decodes what fills lanes, and notes which tiles are done.
+/// Decodes the tiles that fill lanes, and marks them in `done`.
 fn decode_in_lanes<P: LanePixel>(
     block: usize,
     tiles: &mut [Tile<'_>],
@@ -113,7 +114,7 @@ fn decode_in_lanes<P: LanePixel>(
             lanes.push(Lane { index, stream: tile.stream, pixels });
         }
     }
-    // Tiles at edges are smaller; the others stay in their order.
+    // Stable: tiles of equal size stay in order; smaller tiles, at edges, come last.
     lanes.sort_by_key(|lane| std::cmp::Reverse(lane.pixels.len()));
     let mut rest = &mut lanes[..];
     while let Some(longest) = rest.first().map(|lane| lane.pixels.len()) {
@@ -133,9 +134,9 @@ fn decode_in_lanes<P: LanePixel>(
             (streams[lane], indices[lane]) = (tile.stream, tile.index);
             out[lane] = &mut *tile.pixels;
         }
-        let failed = decode_rice_lanes(&streams, block, order, tier, &mut out);
+        let failures = decode_rice_lanes(&streams, block, order, tier, &mut out);
         for (lane, index) in indices.into_iter().enumerate().take(count) {
-            done[index] = failed >> lane & 1 == 0;
+            done[index] = failures >> lane & 1 == 0;
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Pixels that come in tiles, as data of an HDU: the tiles that have the requested pixels are decoded, each
-//! once as long as the cache has room.
+//! Pixels in tiles, presented as the data of an HDU. Only tiles with requested pixels are decoded,
+//! each once as long as it fits in the cache.
 //!
-//! A `PixelSource` knows how a tile is stored, such as compressed in a binary table.
+//! A `PixelSource` reads one kind of tiles, such as compressed tiles in a binary table.
 
 mod compressed_image;
 mod copy_common;
@@ -35,27 +35,27 @@ pub use tile_compression::TileCompression;
 pub use write_table_tiles::TableCompression;
 pub(crate) use write_tiles::write_tiles;
 
-/// Decoded bytes that are worked on at a time: they stay in the second-level cache, and a batch has many tiles.
+/// Decoded bytes per batch: they stay in the second-level cache, and a batch has many tiles.
 const BATCH_BYTES: u64 = 512 << 10;
-/// The most tiles of a batch, however small they are.
+/// Maximum tiles of a batch, however small they are.
 const BATCH_TILES: u64 = 256;
 /// Tiles that RICE_1 decodes at a time.
 const LANES: u64 = RICE_LANES as u64;
-/// Larger tiles are decoded together too, to fill the lanes of a codec, up to this many bytes.
+/// Larger tiles are also decoded in batches, up to this many bytes, to fill the lanes of a codec.
 const LANES_BYTES: u64 = 4 << 20;
-/// Whole planes are read at a time up to this many bytes, where fewer rows would share tiles with the next rows.
+/// Whole planes up to this many bytes are read at a time, if fewer rows would share tiles with the next rows.
 const PLANE_BYTES: u64 = 64 << 20;
-/// Decoded tiles that were used in part are kept up to this many bytes: a band of tiles over the widest images, or the
-/// tiles under a region in thousands of channels.
+/// Maximum bytes of cached tiles that were read in part: a band of tiles across the widest images,
+/// or the tiles under a region in thousands of channels.
 const CACHE_BYTES: u64 = 128 << 20;
 
-/// How many tiles of this size are decoded at a time.
+/// Returns the number of tiles of this size decoded at a time.
 fn batch_tiles(tile_bytes: u64) -> u64 {
     let in_lanes = (LANES_BYTES / tile_bytes).min(LANES);
     (BATCH_BYTES / tile_bytes).max(in_lanes).clamp(1, BATCH_TILES)
 }
 
-/// The bytes of consecutive pixels that whole tiles make, as many tiles as a batch has where that is possible.
+/// Returns the bytes of consecutive pixels that form whole tiles; as many tiles as in a batch if possible.
 fn unit_bytes(grid: &TileGrid, pixel_bytes: u64) -> u64 {
     let (axes, shape) = (grid.axes(), grid.tile_shape());
     // The last axis along which a tile has several pixels.
@@ -65,7 +65,7 @@ fn unit_bytes(grid: &TileGrid, pixel_bytes: u64) -> u64 {
     let tiles: u64 =
         axes[..last].iter().zip(shape).map(|(axis, tile)| axis.div_ceil(*tile)).product();
     let has_more = axes[last + 1..].iter().any(|&axis| axis > 1);
-    // Tiles end within this axis, so that its rows share tiles only if all of them are read.
+    // A tile ends within this axis; its rows do not share tiles with others only if the whole axis is read.
     let is_uneven = has_more && !length.is_multiple_of(size) && row * length <= PLANE_BYTES;
     let (unit, tiles) = match is_uneven {
         true => (row * length, tiles * length.div_ceil(size)),
@@ -75,31 +75,31 @@ fn unit_bytes(grid: &TileGrid, pixel_bytes: u64) -> u64 {
     if unit == 0 || tile_bytes == 0 {
         return u64::MAX;
     }
-    // As many as fill the lanes.
+    // A multiple of the lanes.
     let batch = batch_tiles(tile_bytes);
     let batch = if batch > LANES { batch / LANES * LANES } else { batch };
     unit * (batch / tiles).max(1)
 }
 
-/// Takes the pixels of a tile, with its place in the request.
+/// Receives the pixels of a tile, with its index in the request.
 pub(crate) type TakeTile<'a> = dyn FnMut(usize, &[u8]) -> Result<(), IoError> + 'a;
 
-/// Pixels that are stored in tiles, each of which is read and decoded alone.
+/// Source of pixels in tiles, each of which is read and decoded separately.
 pub(crate) trait PixelSource: Send + Sync + Debug {
-    /// How the image is divided.
+    /// Division of the image into tiles.
     fn grid(&self) -> &TileGrid;
 
     /// Bytes of a pixel.
     fn pixel_bytes(&self) -> u64;
 
-    /// Decodes tiles, given by ascending numbers, and hands the pixels of each to `take` with its place in `tiles`:
-    /// big-endian, x fastest, of the tile's own shape. A damaged tile has none, whatever size it states.
+    /// Decodes tiles, in ascending order, and passes the pixels of each to `take` with its index in
+    /// `tiles`: big-endian, x fastest, in the shape of the tile. A damaged tile has no pixels.
     ///
     /// # Errors
-    /// If a tile cannot be read or is damaged; tiles before it have been handed over.
+    /// If a tile cannot be read or is damaged; earlier tiles were passed to `take`.
     fn decode(&self, tiles: &[u64], take: &mut TakeTile<'_>) -> Result<(), IoError>;
 
-    /// The pixel that damaged tiles have, big-endian; `None` if they have any.
+    /// The big-endian pixel of damaged tiles; `None` if their pixels are arbitrary.
     fn undefined_pixel(&self) -> Option<Vec<u8>> {
         None
     }
@@ -107,24 +107,24 @@ pub(crate) trait PixelSource: Send + Sync + Debug {
     /// As [`tachyfits_io::Storage::check_unchanged`].
     fn check_unchanged(&self) -> Result<(), IoError>;
 
-    /// As [`tachyfits_io::Storage::is_resident`], of some tiles.
+    /// As [`tachyfits_io::Storage::is_resident`], for a range of tiles.
     fn is_resident(&self, tiles: Range<u64>) -> bool;
 }
 
-/// See the module.
+/// The data of an HDU, decoded from the tiles of a source.
 #[derive(Debug)]
 pub(crate) struct TiledData<S> {
     source: S,
     cache: TileCache,
 }
 
-/// Requested pixels: a box of the image, and where it goes.
+/// Requested pixels: a box of the image, and the output.
 struct WantedBox<'a> {
     window: Window,
     out: &'a mut [u8],
 }
 
-/// The pixels that a tile has of a part.
+/// The pixels that a tile and a part share.
 struct Piece {
     tile: u64,
     part: usize,
@@ -150,7 +150,7 @@ impl<S: PixelSource> TiledData<S> {
         for tiles in tiles.chunks(batch_tiles(self.tile_bytes()) as usize) {
             self.fill_from(tiles, parts, &mut under_way)?;
         }
-        // Claims of its own are settled, so that no two threads wait for each other.
+        // All claims of this thread are settled before it waits, so that no two threads wait for each other.
         for pieces in under_way {
             match self.cache.wait(pieces[0].tile) {
                 Some(pixels) => self.place(pieces, &pixels, parts),
@@ -165,7 +165,7 @@ impl<S: PixelSource> TiledData<S> {
         (self.source.grid().most_pixels() * self.source.pixel_bytes()).max(1)
     }
 
-    /// Fills what a few tiles have of the parts, but those that other threads are decoding, which it adds to `under_way`.
+    /// Fills the parts from a few tiles. Adds tiles that other threads are decoding to `under_way` instead.
     fn fill_from<'p>(
         &self,
         tiles: &[&'p [Piece]],
@@ -173,14 +173,14 @@ impl<S: PixelSource> TiledData<S> {
         under_way: &mut Vec<&'p [Piece]>,
     ) -> Result<(), IoError> {
         let mut claims = Claims::new(&self.cache);
-        let mut wanted = Vec::new();
+        let mut missing = Vec::new();
         for &pieces in tiles {
             let tile = pieces[0].tile;
             if self.is_whole(pieces, parts) {
-                // Nothing is left of it for later reads, so it is kept for none.
+                // Later reads need nothing else of this tile, so it is not cached.
                 match self.cache.get(tile) {
                     Some(pixels) => self.place(pieces, &pixels, parts),
-                    None => wanted.push(pieces),
+                    None => missing.push(pieces),
                 }
                 continue;
             }
@@ -189,36 +189,36 @@ impl<S: PixelSource> TiledData<S> {
                 Lookup::UnderWay => under_way.push(pieces),
                 Lookup::Claimed => {
                     claims.add(tile);
-                    wanted.push(pieces);
+                    missing.push(pieces);
                 }
             }
         }
-        self.decode(&wanted, parts, &mut claims)
+        self.decode(&missing, parts, &mut claims)
     }
 
-    /// Decodes tiles and places their pixels; those that are claimed are kept.
+    /// Decodes tiles and copies their pixels to the parts; claimed tiles are cached.
     fn decode(
         &self,
-        wanted: &[&[Piece]],
+        tiles: &[&[Piece]],
         parts: &mut [WantedBox<'_>],
         claims: &mut Claims<'_>,
     ) -> Result<(), IoError> {
-        if wanted.is_empty() {
+        if tiles.is_empty() {
             return Ok(());
         }
-        let numbers: Vec<u64> = wanted.iter().map(|pieces| pieces[0].tile).collect();
+        let numbers: Vec<u64> = tiles.iter().map(|pieces| pieces[0].tile).collect();
         self.source.decode(&numbers, &mut |index, pixels| {
-            self.place(wanted[index], pixels, parts);
+            self.place(tiles[index], pixels, parts);
             claims.settle(numbers[index], || copy_of(pixels).map(Arc::new));
             Ok(())
         })
     }
 
-    /// Whether the parts take every pixel of a tile.
+    /// Whether the parts cover every pixel of a tile.
     fn is_whole(&self, pieces: &[Piece], parts: &[WantedBox<'_>]) -> bool {
         let tile = self.window(pieces[0].tile);
-        let taken = pieces.iter().map(|piece| tile.common_pixels(&parts[piece.part].window));
-        taken.sum::<u64>() >= tile.pixels()
+        let counts = pieces.iter().map(|piece| tile.common_pixels(&parts[piece.part].window));
+        counts.sum::<u64>() >= tile.pixels()
     }
 
     /// Copies the pixels of a tile to the boxes that request them; a tile without pixels is undefined there.
@@ -235,13 +235,13 @@ impl<S: PixelSource> TiledData<S> {
         }
     }
 
-    /// The box of a tile.
+    /// Returns the box of a tile.
     fn window(&self, tile: u64) -> Window {
-        let found = self.source.grid().tile(tile);
-        Window { first: found.first, count: found.shape }
+        let position = self.source.grid().tile(tile);
+        Window { first: position.first, count: position.shape }
     }
 
-    /// The tile that has a byte.
+    /// Returns the tile that contains a byte.
     fn tile_of(&self, byte: u64) -> u64 {
         let axes = self.source.grid().axes();
         let mut rest = byte / self.source.pixel_bytes();
@@ -254,7 +254,7 @@ impl<S: PixelSource> TiledData<S> {
         self.source.grid().touching(&first, &end).next().unwrap_or(0)
     }
 
-    /// The boxes that together are the pixels from linear index `first` on.
+    /// Returns the boxes that cover the pixels from linear index `first` on.
     fn parts_of<'a>(&self, first: u64, out: &'a mut [u8]) -> Vec<WantedBox<'a>> {
         let size = self.source.pixel_bytes();
         let axes = self.source.grid().axes();
@@ -270,14 +270,14 @@ impl<S: PixelSource> TiledData<S> {
     }
 }
 
-/// A copy of bytes; `None` without memory for it.
+/// Copies bytes; `None` if memory is short.
 fn copy_of(bytes: &[u8]) -> Option<Vec<u8>> {
     memory::copied(bytes, "a tile").ok()
 }
 
 impl<S: PixelSource> MadeData for TiledData<S> {
     const KIND: &'static str = "decompressed";
-    /// Without gaps: the pixels between two rows may be in tiles without any requested pixel.
+    /// No gaps: the pixels between two rows may be in tiles without any requested pixel.
     const PROFILE: Profile = Profile { gap_bytes: 0, ..Profile::DEVICE };
 
     fn bytes(&self) -> u64 {
@@ -328,13 +328,13 @@ mod tests {
     use std::sync::Mutex;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// Pixels of two bytes that count up, in tiles.
+    /// Consecutive 2-byte numbers as pixels, in tiles.
     #[derive(Debug)]
     struct Counting {
         grid: TileGrid,
         decoded: AtomicU64,
         damaged: Option<u64>,
-        /// The tiles that were decoded, in order.
+        /// Decoded tiles, in order.
         order: Mutex<Vec<u64>>,
     }
 
@@ -362,8 +362,8 @@ mod tests {
                 }
                 self.decoded.fetch_add(1, Ordering::Relaxed);
                 self.order.lock().unwrap().push(tile);
-                let found = self.grid.tile(tile);
-                let window = Window { first: found.first, count: found.shape };
+                let position = self.grid.tile(tile);
+                let window = Window { first: position.first, count: position.shape };
                 let pixels: Vec<u8> = window
                     .runs(self.grid.axes())
                     .flat_map(|(first, count)| first..first + count)
@@ -383,7 +383,7 @@ mod tests {
         }
     }
 
-    /// The bytes that a file would have.
+    /// The uncompressed bytes.
     fn plain(axes: &[u64]) -> Vec<u8> {
         let pixels = axes.iter().product::<u64>();
         (0..pixels).flat_map(|pixel| (pixel as u16).to_be_bytes()).collect()
@@ -449,7 +449,7 @@ mod tests {
             assert_eq!(buffer, expected);
         }
         assert_eq!(data.source.decoded.load(Ordering::Relaxed), 12);
-        // Read at once, every tile is whole, and none is kept.
+        // In a single read, every tile is whole, and none is cached.
         let data = TiledData::new(Counting::new(&axes, &[16, 16, 1]));
         let mut buffer = vec![0; expected.len()];
         data.fill(&mut [Request { offset: 0, buffer: &mut buffer }]).unwrap();
@@ -474,8 +474,8 @@ mod tests {
                         let offset = row as u64 * 128;
                         whole.fill(&mut [Request { offset, buffer: &mut buffer }]).unwrap();
                         assert_eq!(buffer, expected[row * 128..][..128]);
-                        let failed = damaged.fill(&mut [Request { offset, buffer: &mut buffer }]);
-                        assert!(matches!(failed, Err(IoError::Content { .. })));
+                        let result = damaged.fill(&mut [Request { offset, buffer: &mut buffer }]);
+                        assert!(matches!(result, Err(IoError::Content { .. })));
                     }
                 });
             }

@@ -1,4 +1,5 @@
-//! The tiles of a compressed image: their rows and streams are read from the table, decoded, and given their meaning.
+//! Decodes the tiles of a compressed image: reads their rows and streams from the table,
+//! decompresses and dequantises them.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -18,30 +19,30 @@ use super::damage::OnDamage;
 use super::{PixelSource, TakeTile, batch_tiles};
 use crate::tile_batch::decode_tiles;
 
-/// See the module.
+/// Pixel source of a compressed image.
 #[derive(Debug)]
 pub(crate) struct CompressedImage {
     storage: Arc<dyn Storage>,
     layout: TiledLayout,
     tier: Tier,
     on_damage: OnDamage,
-    /// Memory that threads reuse.
+    /// Buffers that threads reuse.
     scratch: Mutex<Vec<TileScratch>>,
 }
 
-/// Memory for a batch of tiles.
+/// Buffers for a batch of tiles.
 #[derive(Debug, Default)]
 struct TileScratch {
     codec: CodecScratch,
-    /// The numbers of the streams, each tile from a whole word on.
+    /// The decoded numbers; each tile begins at a whole word.
     numbers: Vec<u64>,
-    /// The pixels of a quantised tile.
+    /// The pixels of a dequantised tile.
     pixels: Vec<u64>,
     mask: Vec<u8>,
 }
 
 impl CompressedImage {
-    /// The image of a layout, whose table `storage` has.
+    /// Creates the source for a layout, whose table is in `storage`.
     pub(crate) fn new(
         storage: Arc<dyn Storage>,
         layout: TiledLayout,
@@ -51,10 +52,10 @@ impl CompressedImage {
         CompressedImage { storage, layout, tier, on_damage, scratch: Mutex::default() }
     }
 
-    /// Decodes every tile for the damage that is found, without room for the image.
+    /// Decodes every tile to find damage, without memory for the image.
     ///
     /// # Errors
-    /// If reading fails or the run is cancelled.
+    /// If reading fails or the job is cancelled.
     pub(crate) fn decode_all(&self, run: &RunOptions<'_>) -> Result<(), IoError> {
         let (count, batch) = (self.layout.grid.count(), self.batch_tiles());
         for first in (0..count).step_by(batch as usize) {
@@ -65,36 +66,36 @@ impl CompressedImage {
         Ok(())
     }
 
-    /// Tiles that are decoded together.
+    /// Number of tiles decoded together.
     fn batch_tiles(&self) -> u64 {
         batch_tiles(self.layout.grid.most_pixels().saturating_mul(self.pixel_bytes()).max(1))
     }
 
-    /// Where the streams of tiles are: from their rows. An error of its own is that of a damaged tile.
+    /// Locates the streams of tiles from their rows. An inner error belongs to a damaged tile.
     fn stored(&self, tiles: &[u64]) -> Result<Vec<Result<StoredTile, FormatError>>, IoError> {
         let row_bytes = self.layout.table.row_bytes;
         let file_bytes = self.storage.bytes();
         let cut_off = |tile: u64, place| self.layout.cut_off(tile, place, file_bytes);
         let row_cut_off = |tile: u64| cut_off(tile, (self.layout.row_offset(tile), row_bytes));
-        let there = tiles.partition_point(|&tile| row_cut_off(tile).is_none());
-        let (tiles, missing) = tiles.split_at(there);
-        // Rows that follow each other are one range.
+        let present = tiles.partition_point(|&tile| row_cut_off(tile).is_none());
+        let (tiles, missing) = tiles.split_at(present);
+        // Adjacent rows form one range.
         let runs: Vec<&[u64]> = tiles.chunk_by(|a, b| a + 1 == *b).collect();
-        let ask = |ranges: &mut Vec<Range<u64>>| {
+        let list = |ranges: &mut Vec<Range<u64>>| {
             ranges.extend(runs.iter().map(|run| {
                 let start = self.layout.row_offset(run[0]);
                 start..start + run.len() as u64 * row_bytes
             }));
         };
         let of_row = |(tile, row): (u64, &[u8])| {
-            let found = self.layout.stored_tile(tile, row)?;
-            let places = [Some((found.offset, found.bytes)), found.mask];
+            let stored = self.layout.stored_tile(tile, row)?;
+            let places = [Some((stored.offset, stored.bytes)), stored.mask];
             match places.into_iter().flatten().find_map(|place| cut_off(tile, place)) {
                 Some(error) => Err(error),
-                None => Ok(found),
+                None => Ok(stored),
             }
         };
-        let mut stored: Vec<_> = fetch(&*self.storage, ask, |fetched| {
+        let mut stored: Vec<_> = fetch(&*self.storage, list, |fetched| {
             let rows = runs.iter().enumerate().flat_map(|(piece, run)| {
                 run.iter().copied().zip(fetched.piece(piece).chunks_exact(row_bytes as usize))
             });
@@ -104,7 +105,7 @@ impl CompressedImage {
         Ok(stored)
     }
 
-    /// Decodes tiles whose streams and masks were fetched, in this order; `places` are their places in the request.
+    /// Decodes tiles from their fetched streams and masks, in this order; `places` are their indices in the request.
     fn decode_fetched(
         &self,
         stored: &[StoredTile],
@@ -158,7 +159,7 @@ impl CompressedImage {
             let kind = self.layout.stream_type(stored);
             let bytes = &mut bytemuck::cast_slice_mut(own)[..lengths[index] * kind.bytes()];
             let bytes = match &stored.quantisation {
-                Some(how) => self.dequantised(bytes, how, pixels)?,
+                Some(quantisation) => self.dequantised(bytes, quantisation, pixels)?,
                 None => bytes,
             };
             if let Some(stream) = streams[index].mask {
@@ -179,7 +180,7 @@ impl CompressedImage {
         Ok(())
     }
 
-    /// Hands over what is read for a damaged tile, if that is not an error.
+    /// Passes on the undefined pixels of a damaged tile, if damage is not an error.
     fn take_damaged(
         &self,
         tile: u64,
@@ -188,7 +189,7 @@ impl CompressedImage {
         take: &mut TakeTile<'_>,
     ) -> Result<(), IoError> {
         if matches!(error.code(), Code::DataTooLarge | Code::NoMemory) {
-            // There is too little memory: the tile is not damaged.
+            // Too little memory does not mean that the tile is damaged.
             return Err(self.content(error.clone()));
         }
         match &self.on_damage {
@@ -196,20 +197,20 @@ impl CompressedImage {
             OnDamage::List(list) => {
                 list.add((tile, 0, None), error.clone());
             }
-            OnDamage::Undefine(known) => {
+            OnDamage::Undefine(damaged) => {
                 if self.layout.undefined_pixel().is_none() {
                     return Err(self.content(self.layout.without_blank(error)));
                 }
-                let is_new = !lock(known).contains(&tile);
+                let is_new = !lock(damaged).contains(&tile);
                 if is_new && note(&self.damage_subject(), tile, || fault(error)) {
-                    lock(known).insert(tile);
+                    lock(damaged).insert(tile);
                 }
             }
         }
         take(place, &[])
     }
 
-    /// The subject of notes about damaged tiles.
+    /// Returns the subject of notes about damaged tiles.
     fn damage_subject(&self) -> String {
         let value = match self.layout.image.blank {
             Some(blank) if !self.layout.image.stored.is_float() => format!("BLANK, {blank}"),
@@ -219,7 +220,7 @@ impl CompressedImage {
         format!("{name}: HDU {hdu} (0-based): damaged tiles, whose pixels are read as {value}")
     }
 
-    /// The first numbers of a buffer, whose old content is kept, because it will be overwritten.
+    /// Returns the first numbers of a buffer, whose old content will be overwritten.
     fn sized<'a, T: Clone + Default>(
         &self,
         numbers: &'a mut Vec<T>,
@@ -231,22 +232,22 @@ impl CompressedImage {
         Ok(&mut numbers[..count])
     }
 
-    /// An error of the table's content, as one of reading.
+    /// Converts an error in the table's content to an I/O error.
     fn content(&self, error: FormatError) -> IoError {
         IoError::Content { name: self.storage.name().to_owned(), source: Box::new(error) }
     }
 
-    /// Whether a tile was found to be damaged before, and is read as undefined.
+    /// Whether a tile is already known to be damaged, and is read as undefined.
     fn is_known_as_damaged(&self, tile: u64) -> bool {
-        matches!(&self.on_damage, OnDamage::Undefine(known) if lock(known).contains(&tile))
+        matches!(&self.on_damage, OnDamage::Undefine(damaged) if lock(damaged).contains(&tile))
     }
 }
 
-fn lock(known: &Mutex<BTreeSet<u64>>) -> MutexGuard<'_, BTreeSet<u64>> {
-    known.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(damaged: &Mutex<BTreeSet<u64>>) -> MutexGuard<'_, BTreeSet<u64>> {
+    damaged.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The damage of a tile in a line, without its HDU.
+/// Describes the damage of a tile in one line, without its HDU.
 fn fault(error: &FormatError) -> String {
     let mut problem = error.problem().clone();
     problem.place.hdu = None;
@@ -254,13 +255,13 @@ fn fault(error: &FormatError) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// The bytes of a tile that were fetched.
+/// Fetched bytes of a tile.
 struct Stream<'a> {
     bytes: &'a [u8],
     mask: Option<&'a [u8]>,
 }
 
-/// Fetched pieces, one after the other.
+/// Iterator over fetched pieces.
 #[derive(Default)]
 struct Streams {
     next: usize,
@@ -276,7 +277,7 @@ impl Streams {
     }
 }
 
-/// Room for the numbers of a stream in whole words.
+/// Views whole words as the numbers of a stream.
 pub(super) fn pixels_of(words: &mut [u64], kind: StoredType, count: usize) -> PixelsMut<'_> {
     match kind {
         StoredType::U8 => PixelsMut::U8(&mut cast_slice_mut(words)[..count]),
@@ -302,42 +303,42 @@ impl PixelSource for CompressedImage {
     }
 
     fn decode(&self, tiles: &[u64], take: &mut TakeTile<'_>) -> Result<(), IoError> {
-        let (mut places, mut wanted) = (Vec::new(), Vec::new());
+        let (mut places, mut intact) = (Vec::new(), Vec::new());
         for (place, &tile) in tiles.iter().enumerate() {
             if self.is_known_as_damaged(tile) {
                 take(place, &[])?;
             } else {
                 places.push(place);
-                wanted.push(tile);
+                intact.push(tile);
             }
         }
         let (mut stored, mut stored_places) = (Vec::new(), Vec::new());
-        for (found, (place, tile)) in
-            self.stored(&wanted)?.into_iter().zip(places.iter().zip(&wanted))
+        for (result, (place, tile)) in
+            self.stored(&intact)?.into_iter().zip(places.iter().zip(&intact))
         {
-            match found {
-                Ok(found) => {
-                    stored.push(found);
+            match result {
+                Ok(tile) => {
+                    stored.push(tile);
                     stored_places.push(*place);
                 }
                 Err(error) => self.take_damaged(*tile, &error, *place, take)?,
             }
         }
-        let ask = |ranges: &mut Vec<Range<u64>>| {
+        let list = |ranges: &mut Vec<Range<u64>>| {
             for tile in &stored {
                 ranges.push(tile.offset..tile.offset + tile.bytes);
                 ranges.extend(tile.mask.map(|(offset, bytes)| offset..offset + bytes));
             }
         };
         let mut scratch = {
-            let mut kept = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.pop().unwrap_or_default()
+            let mut pool = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+            pool.pop().unwrap_or_default()
         };
-        let decoded = fetch(&*self.storage, ask, |fetched| {
+        let result = fetch(&*self.storage, list, |fetched| {
             self.decode_fetched(&stored, &stored_places, fetched, &mut scratch, take)
         });
         self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
-        decoded?
+        result?
     }
 
     fn check_unchanged(&self) -> Result<(), IoError> {
@@ -345,7 +346,7 @@ impl PixelSource for CompressedImage {
     }
 
     fn is_resident(&self, tiles: Range<u64>) -> bool {
-        // Streams are about where their share of the heap is.
+        // The stream of a tile lies roughly at its share of the heap.
         let table = &self.layout.table;
         let (begin, bytes) = (table.heap.offset, table.heap.bytes);
         let place =
@@ -355,32 +356,35 @@ impl PixelSource for CompressedImage {
 }
 
 impl CompressedImage {
-    /// The pixels of quantised numbers, big-endian.
+    /// Dequantises numbers into big-endian pixels.
     fn dequantised<'a>(
         &self,
         numbers: &[u8],
-        how: &TileQuantisation,
+        quantisation: &TileQuantisation,
         pixels: &'a mut Vec<u64>,
     ) -> Result<&'a mut [u8], IoError> {
         let numbers: &[i32] = cast_slice(numbers);
         let bytes = numbers.len() * self.layout.image.stored.bytes();
         let pixels = self.sized(pixels, bytes.div_ceil(8))?;
-        let how = Quantiser {
-            scale: how.scale,
-            zero: how.zero,
-            blank: how.blank,
-            exact_zero: (how.dither == Dither::SubtractiveKeepingZeros).then_some(EXACT_ZERO),
-            dither: (how.dither != Dither::None).then_some(how.first_random),
+        let quantiser = Quantiser {
+            scale: quantisation.scale,
+            zero: quantisation.zero,
+            blank: quantisation.blank,
+            exact_zero: (quantisation.dither == Dither::SubtractiveKeepingZeros)
+                .then_some(EXACT_ZERO),
+            dither: (quantisation.dither != Dither::None).then_some(quantisation.first_random),
         };
         let (order, out) = (ByteOrder::BigEndian, &mut cast_slice_mut::<u64, u8>(pixels)[..bytes]);
         match self.layout.image.stored {
-            StoredType::F64 => dequantise_f64(numbers, &how, order, self.tier, cast_slice_mut(out)),
-            _ => dequantise_f32(numbers, &how, order, self.tier, cast_slice_mut(out)),
+            StoredType::F64 => {
+                dequantise_f64(numbers, &quantiser, order, self.tier, cast_slice_mut(out))
+            }
+            _ => dequantise_f32(numbers, &quantiser, order, self.tier, cast_slice_mut(out)),
         }
         Ok(out)
     }
 
-    /// Decodes the mask of a tile: 1 where a pixel is undefined.
+    /// Decodes the mask of a tile: 1 for undefined pixels.
     fn decode_mask(
         &self,
         stream: &[u8],
@@ -393,8 +397,8 @@ impl CompressedImage {
         mask_codec.decode(&mut Tile { stream, shape, pixels }, codec)
     }
 
-    /// Gives undefined pixels of an integer tile, whose value the column ZBLANK has, the BLANK of the whole image. A defined
-    /// pixel of that value would become undefined, which is an error.
+    /// Replaces the ZBLANK value of an integer tile with the BLANK of the image. A defined pixel of
+    /// that value would become undefined, which is an error.
     fn unify_blank(&self, stored: &StoredTile, bytes: &mut [u8]) -> Result<(), FormatError> {
         let (Some(own), Some(common)) = (stored.blank, self.layout.image.blank) else {
             return Ok(());
@@ -423,7 +427,7 @@ impl CompressedImage {
         Ok(())
     }
 
-    /// Makes masked pixels, which are big-endian, undefined: NaN, or BLANK.
+    /// Sets masked big-endian pixels to NaN or BLANK.
     fn mask_out(&self, stored: &StoredTile, mask: &[u8], bytes: &mut [u8]) -> Result<(), IoError> {
         let Some(undefined) = self.layout.undefined_pixel() else {
             if mask.iter().all(|&masked| masked == 0) {

@@ -1,8 +1,8 @@
-//! Copies between boxes of an image.
+//! Copies pixels between boxes of an image.
 
 use crate::computed::Window;
 
-/// Copies the pixels that two boxes of an image have in common; each has its pixels x fastest, of `size` bytes.
+/// Copies the pixels that two boxes of an image share; pixels are x fastest, `size` bytes each.
 pub(crate) fn copy_common(
     size: u64,
     (from, pixels): (&Window, &[u8]),
@@ -13,7 +13,7 @@ pub(crate) fn copy_common(
     });
 }
 
-/// Sets the pixels that two boxes of an image have in common to one pixel.
+/// Sets the pixels that two boxes of an image share to one value.
 pub(crate) fn fill_common(pixel: &[u8], from: &Window, (to, out): (&Window, &mut [u8])) {
     each_common(pixel.len() as u64, from, to, |_, target, run| {
         let pixels = out[target..target + run].chunks_exact_mut(pixel.len());
@@ -21,22 +21,22 @@ pub(crate) fn fill_common(pixel: &[u8], from: &Window, (to, out): (&Window, &mut
     });
 }
 
-/// Hands over the runs of bytes that two boxes of an image have in common: where each begins in either, and its length.
+/// Calls `each` with the runs of bytes that two boxes of an image share: the offset in each box, and the length.
 ///
-/// A region asks for thousands of short rows: one that is a single run costs no allocation.
+/// A region consists of thousands of short rows, so a box with a single run must not allocate.
 fn each_common(size: u64, from: &Window, to: &Window, mut each: impl FnMut(usize, usize, usize)) {
     let axes = from.first.len();
     let common = |axis: usize| from.common(to, axis);
     if (0..axes).any(|axis| common(axis).1 == 0) {
         return;
     }
-    // Runs span the axes that are whole in both, and what is common of the next.
+    // A run spans the axes that are whole in both boxes, and the shared part of the next axis.
     let whole = |axis: &usize| {
         let count = common(*axis).1;
         count == from.count[*axis] && count == to.count[*axis]
     };
-    let joined = ((0..axes).take_while(whole).count() + 1).min(axes);
-    let run = ((0..joined).map(|axis| common(axis).1).product::<u64>() * size) as usize;
+    let run_axes = ((0..axes).take_while(whole).count() + 1).min(axes);
+    let run = ((0..run_axes).map(|axis| common(axis).1).product::<u64>() * size) as usize;
     let place = |window: &Window, at: &[u64]| {
         let (mut index, mut step) = (0, size);
         for axis in 0..axes {
@@ -46,17 +46,17 @@ fn each_common(size: u64, from: &Window, to: &Window, mut each: impl FnMut(usize
         }
         index as usize
     };
-    // Of the axes after those of a run; none at the first.
+    // Position along the axes after those of a run; empty for the first run.
     let mut at = Vec::new();
     loop {
         each(place(from, &at), place(to, &at), run);
         let next = |axis: usize| at.get(axis).map_or(1, |at: &u64| at + 1);
-        let Some(axis) = (joined..axes).find(|&axis| next(axis) < common(axis).1) else {
+        let Some(axis) = (run_axes..axes).find(|&axis| next(axis) < common(axis).1) else {
             return;
         };
         // At most 999 axes.
         at.resize(axes, 0);
         at[axis] += 1;
-        at[joined..axis].fill(0);
+        at[run_axes..axis].fill(0);
     }
 }

@@ -1,4 +1,4 @@
-//! Damaged tiles: each is an error, undefined pixels, or an entry of a list.
+//! Damaged tiles: each is an error, read as undefined pixels, or listed.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,32 +6,32 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tachyfits_format::FormatError;
 use tachyfits_io::FirstFew;
 
-/// How the pixels of damaged tiles of compressed images are read.
+/// Treatment of damaged tiles of compressed images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DamagedTiles {
-    /// They are an error.
+    /// A damaged tile is an error.
     #[default]
     Refused,
-    /// They are NaN, or BLANK of integers; a [`crate::io::Note`] of the run tells the place of each tile once. Integers without
-    /// BLANK are an error.
+    /// Pixels are NaN, or BLANK for integers; a [`crate::io::Note`] of the run names each tile
+    /// once. For integers without BLANK, a damaged tile is an error.
     Undefined,
 }
 
-/// The way a reader of tiles treats damage.
+/// Treatment of damage by a reader of tiles.
 #[derive(Debug)]
 pub(crate) enum OnDamage {
     Refuse,
-    /// Pixels are undefined. Tiles that are known to be damaged are not decoded again.
+    /// Pixels are undefined. Tiles known to be damaged are not decoded again.
     Undefine(Mutex<BTreeSet<u64>>),
-    /// The damage is listed, and bytes have any value.
+    /// The damage is listed; the bytes are arbitrary.
     List(Arc<DamageList>),
 }
 
-/// Where something damaged is: the tile, the column of a table, and the place of an array among those of the column.
+/// Damaged part: the tile, the column of a table, and the index of an array within the column.
 pub(crate) type DamagedPart = (u64, usize, Option<usize>);
 
-/// The damage that readers found.
+/// Damage detected by readers.
 #[derive(Debug)]
 pub(crate) struct DamageList(Mutex<FirstFew<DamagedPart, FormatError>>);
 
@@ -45,7 +45,7 @@ impl OnDamage {
 }
 
 impl DamageList {
-    /// A list of all parts, which keeps the errors of the first `most`.
+    /// Creates a list that counts all parts and stores the errors of the first `most`.
     pub(crate) fn new(most: usize) -> Arc<DamageList> {
         Arc::new(DamageList(Mutex::new(FirstFew::new(most))))
     }
@@ -54,7 +54,7 @@ impl DamageList {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).add(part, || error);
     }
 
-    /// The first errors, and the number of damaged parts.
+    /// Returns the first errors, and the number of damaged parts.
     pub(crate) fn found(&self) -> (Vec<FormatError>, u64) {
         let list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         (list.values().cloned().collect(), list.count())

@@ -1,5 +1,6 @@
-//! A compressed table as it was before, as data of an HDU: the columns that are wanted are decoded, each of a tile once as
-//! long as the cache has room; the arrays of the heap are at their old offsets.
+//! Presents a compressed table as the original HDU. Only requested columns are decoded, each column
+//! of a tile once as long as it fits in the cache; the arrays of the heap are at their original
+//! offsets.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use super::damage::OnDamage;
 use super::table_tiles::{ArrayKey, ColumnSlab, Extent, SlabKey, TableTiles, WantedBytes};
 use crate::hdu_storage::{HduStorage, MadeData, split};
 
-/// A compressed table as the HDU that it was.
+/// A compressed table, presented as the original HDU.
 #[derive(Clone, Debug)]
 pub(crate) struct RestoredTable {
     id: Id,
@@ -19,22 +20,22 @@ pub(crate) struct RestoredTable {
     tiles: Arc<TableTiles>,
 }
 
-/// The bytes of some columns of a table; others are 0.
+/// Bytes of some columns of a table; all others are 0.
 #[derive(Debug)]
 struct TableData {
     tiles: Arc<TableTiles>,
-    /// Numbers of the wanted columns, ascending.
+    /// Numbers of the requested columns, ascending.
     columns: Vec<usize>,
 }
 
-/// A column of a tile, and the parts that want it.
+/// A column of a tile, and the parts that request it.
 struct WantedSlab<'a> {
     key: SlabKey,
     parts: &'a [usize],
 }
 
 impl RestoredTable {
-    /// The table of a layout, whose compressed form `storage` has; `id` names it.
+    /// Creates the table of a layout, whose compressed form is in `storage`, under the name `id`.
     pub(crate) fn new(
         id: Id,
         storage: Arc<dyn Storage>,
@@ -47,19 +48,20 @@ impl RestoredTable {
         (hdu, RestoredTable { id, header, tiles: Arc::new(tiles) })
     }
 
-    /// The bytes of the HDU. Only the columns that have one of these bytes of a row are decoded, and with them their
-    /// arrays; other bytes are 0. `None` asks for all columns.
+    /// Returns the bytes of the HDU. Decodes only the columns that overlap one of these byte ranges
+    /// of a row, with their arrays; other bytes are 0. `None` selects all columns.
     pub(crate) fn storage(&self, fields: Option<&[Range<u64>]>) -> Arc<dyn Storage> {
         let layout = &self.tiles.layout.layout;
-        let is_wanted = |column: &usize| {
-            let found = &layout.columns[*column];
-            let (start, end) = (found.offset, found.offset + found.field.row_bytes());
+        let is_selected = |column: &usize| {
+            let definition = &layout.columns[*column];
+            let (start, end) =
+                (definition.offset, definition.offset + definition.field.row_bytes());
             let touches = |field: &Range<u64>| field.start < end && start < field.end;
             self.tiles.layout.columns[*column].is_some()
                 && fields.is_none_or(|fields| fields.iter().any(touches))
         };
-        let columns: Vec<usize> = (0..layout.columns.len()).filter(is_wanted).collect();
-        // Without a version: the bytes of other columns are not those of the table.
+        let columns: Vec<usize> = (0..layout.columns.len()).filter(is_selected).collect();
+        // No version in the name, because the bytes of other columns differ from the table.
         let id = match fields {
             Some(_) => Id::new(self.id.name().to_owned(), None),
             None => self.id.clone(),
@@ -82,56 +84,56 @@ impl TableData {
         }
         pieces.sort_unstable();
         let (tiles, numbers): (Vec<u64>, Vec<usize>) = pieces.into_iter().unzip();
-        let mut wanted = Vec::new();
+        let mut slabs = Vec::new();
         let mut first = 0;
         for run in tiles.chunk_by(|a, b| a == b) {
             let group = &numbers[first..first + run.len()];
             first += run.len();
             for &column in &self.columns {
                 if group.iter().any(|&part| self.touches(column, &parts[part].range())) {
-                    wanted.push(WantedSlab { key: SlabKey { tile: run[0], column }, parts: group });
+                    slabs.push(WantedSlab { key: SlabKey { tile: run[0], column }, parts: group });
                 }
             }
         }
-        let keys: Vec<SlabKey> = wanted.iter().map(|slab| slab.key).collect();
+        let keys: Vec<SlabKey> = slabs.iter().map(|slab| slab.key).collect();
         self.tiles.slabs(&keys, &mut |index, slab| {
-            let WantedSlab { key, parts: numbers } = wanted[index];
+            let WantedSlab { key, parts: numbers } = slabs[index];
             numbers.iter().for_each(|&part| self.place_fields(key, slab, &mut parts[part]));
             Ok(())
         })
     }
 
-    /// Whether bytes of rows have bytes of a column.
+    /// Whether a byte range of the rows overlaps a column.
     fn touches(&self, column: usize, range: &Range<u64>) -> bool {
         let layout = &self.tiles.layout.layout;
-        let found = &layout.columns[column];
+        let definition = &layout.columns[column];
         let (row, start) = (range.start / layout.row_bytes, range.start % layout.row_bytes);
         let end = range.end - row * layout.row_bytes;
-        let next = layout.row_bytes + found.offset;
-        let last = found.offset + found.field.row_bytes();
-        (found.offset < end && start < last) || next < end
+        let next = layout.row_bytes + definition.offset;
+        let last = definition.offset + definition.field.row_bytes();
+        (definition.offset < end && start < last) || next < end
     }
 
-    /// Copies the fields of a column in a tile to their places in rows.
+    /// Copies the fields of a column in a tile to their positions in the rows.
     fn place_fields(&self, key: SlabKey, slab: &ColumnSlab, part: &mut WantedBytes<'_>) {
         if slab.fields.is_empty() {
-            // It is damaged, which is listed; its bytes stay 0.
+            // The column is damaged, which is listed; its bytes stay 0.
             return;
         }
         let layout = &self.tiles.layout.layout;
-        let found = &layout.columns[key.column];
-        let (row_bytes, width) = (layout.row_bytes, found.field.row_bytes());
+        let definition = &layout.columns[key.column];
+        let (row_bytes, width) = (layout.row_bytes, definition.field.row_bytes());
         let (first_row, rows) = self.tiles.layout.rows_of_tile(key.tile);
         let range = part.range();
-        // Rows of the tile that have bytes in the part.
+        // Rows of the tile that overlap the part.
         let from = (range.start / row_bytes).max(first_row);
         let to = range.end.div_ceil(row_bytes).min(first_row + rows);
         let mut row = from;
         while row < to {
-            let at = row * row_bytes + found.offset;
+            let at = row * row_bytes + definition.offset;
             let field = &slab.fields[((row - first_row) * width) as usize..];
             if range.start <= at && at + width <= range.end {
-                // All fields that follow, but for the last one, are whole too.
+                // All following fields, except the last one, are whole too.
                 let count = ((range.end - at - width) / row_bytes + 1).min(to - row);
                 let out = &mut part.out[(at - range.start) as usize..];
                 copy_fields(field, width as usize, count as usize, out, row_bytes as usize);
@@ -150,7 +152,7 @@ impl TableData {
     /// Fills parts of the heap.
     fn fill_heap(&self, parts: &mut [WantedBytes<'_>]) -> Result<(), IoError> {
         let layout = &self.tiles.layout.layout;
-        let mut found = Vec::new();
+        let mut keys = Vec::new();
         let mut damaged = None;
         for &column in &self.columns {
             if !matches!(layout.columns[column].field, Field::Variable { .. }) {
@@ -166,7 +168,7 @@ impl TableData {
                             part.first < extent.end && extent.start < part.range().end
                         };
                         if parts.iter().any(touches) {
-                            found.push(key);
+                            keys.push(key);
                         }
                     }
                 }
@@ -174,11 +176,11 @@ impl TableData {
         }
         let mut covered: Vec<Range<u64>> = Vec::new();
         let notes_covered = damaged.is_some();
-        self.tiles.slabs(&found, &mut |index, slab| {
+        self.tiles.slabs(&keys, &mut |index, slab| {
             self.tiles.with_scratch(|scratch| {
                 for part in parts.iter_mut() {
                     for (place, array) in slab.touching(&part.range()) {
-                        let key = ArrayKey { slab: found[index], index: place };
+                        let key = ArrayKey { slab: keys[index], index: place };
                         self.tiles.place_array(key, array, part, scratch)?;
                         if notes_covered {
                             let start = array.plain.offset;
@@ -189,7 +191,7 @@ impl TableData {
                 Ok(())
             })
         })?;
-        // Bytes of no array are 0, unless they may be those of an array that is not known.
+        // Bytes outside all arrays are 0, unless they may belong to an array that could not be located.
         match damaged {
             Some(error) if parts.iter().any(|part| !is_covered(&mut covered, part.range())) => {
                 Err(self.tiles.content(error))
@@ -199,7 +201,7 @@ impl TableData {
     }
 }
 
-/// Copies fields that are end to end to rows of `stride` bytes.
+/// Copies contiguous fields to rows of `stride` bytes.
 fn copy_fields(fields: &[u8], width: usize, count: usize, rows: &mut [u8], stride: usize) {
     fn of_width<const N: usize>(fields: &[u8], count: usize, rows: &mut [u8], stride: usize) {
         let (fields, _) = fields.as_chunks::<N>();
@@ -222,23 +224,23 @@ fn copy_fields(fields: &[u8], width: usize, count: usize, rows: &mut [u8], strid
     }
 }
 
-/// Whether every byte of a range is in one of others.
+/// Whether other ranges cover a range completely.
 fn is_covered(covered: &mut [Range<u64>], range: Range<u64>) -> bool {
     covered.sort_unstable_by_key(|range| range.start);
-    let mut reached = range.start;
+    let mut covered_end = range.start;
     for part in covered.iter().filter(|part| part.end > range.start) {
-        if part.start > reached {
+        if part.start > covered_end {
             break;
         }
-        reached = reached.max(part.end);
+        covered_end = covered_end.max(part.end);
     }
-    reached >= range.end
+    covered_end >= range.end
 }
 
 impl MadeData for TableData {
     const KIND: &'static str = "decompressed";
 
-    /// Nothing beside the wanted bytes is decoded.
+    /// No gap: only requested bytes are decoded.
     const PROFILE: Profile = Profile { gap_bytes: 0, ..Profile::DEVICE };
 
     fn bytes(&self) -> u64 {
@@ -251,7 +253,7 @@ impl MadeData for TableData {
         let heap = layout.heap.offset - layout.data_offset;
         let (mut of_rows, mut of_heap) = (Vec::new(), Vec::new());
         for Request { offset, buffer } in requests {
-            // Columns that are not wanted, and gaps between arrays.
+            // Columns that are not requested, and gaps between arrays, are 0.
             buffer.fill(0);
             let (rows, rest) = split(buffer, rows_end.saturating_sub(*offset));
             if !rows.is_empty() {
@@ -272,7 +274,7 @@ impl MadeData for TableData {
     }
 
     fn is_resident(&self, range: Range<u64>) -> bool {
-        // Streams are about where their share of the heap is.
+        // The stream of a tile lies roughly at its share of the heap.
         let heap = &self.tiles.layout.table.heap;
         let share = |byte: u64| byte as f64 / self.bytes().max(1) as f64;
         let place = |byte: u64| heap.offset + (heap.bytes as f64 * share(byte).min(1.0)) as u64;
@@ -287,7 +289,7 @@ mod tests {
     use crate::{FitsFile, OpenOptions};
     use proptest::prelude::*;
 
-    /// A compressed table of fpack, and the file that funpack makes of it.
+    /// A table compressed by fpack, and the file that funpack restores from it.
     fn files() -> [FitsFile; 2] {
         let packed = &include_bytes!("../../../../tests/data/compressed/tables.fits.fz.gz")[..];
         let plain = &include_bytes!("../../../../tests/data/compressed/tables.fits.gz")[..];
@@ -295,7 +297,7 @@ mod tests {
             .map(|gzip| FitsFile::from_bytes("table", gzip, &OpenOptions::default()).unwrap())
     }
 
-    /// The data of the table, from a storage.
+    /// Reads data of the table from a storage.
     fn read(file: &FitsFile, storage: &dyn Storage, range: Range<u64>) -> Vec<u8> {
         let mut bytes = vec![0; (range.end - range.start) as usize];
         storage.read_exact_at(file.hdus()[1].data_offset + range.start, &mut bytes).unwrap();
@@ -313,8 +315,8 @@ mod tests {
             for (a, b) in reads {
                 let (a, b) = (a.index(bytes + 1) as u64, b.index(bytes + 1) as u64);
                 let range = a.min(b)..a.max(b);
-                let found = read(&packed, &**packed.storage_of(1), range.clone());
-                prop_assert!(found == read(&plain, &**plain.storage_of(1), range));
+                let bytes = read(&packed, &**packed.storage_of(1), range.clone());
+                prop_assert!(bytes == read(&plain, &**plain.storage_of(1), range));
             }
         }
     }

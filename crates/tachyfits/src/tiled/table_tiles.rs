@@ -1,5 +1,5 @@
-//! The tiles of a compressed table: each column of a tile is decoded once as long as the cache has room, and each array of
-//! the heap when it is wanted.
+//! Decodes the tiles of a compressed table: each column of a tile once as long as it fits in the
+//! cache, and each array of the heap on request.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,25 +14,25 @@ use tachyfits_memory::{self as memory, NoMemory};
 use super::damage::{DamageList, OnDamage};
 use super::tile_cache::{Claims, Lookup, TileCache, Weighed};
 
-/// Decoded bytes that are worked on at a time.
+/// Decoded bytes per batch.
 const BATCH_BYTES: u64 = 512 << 10;
-/// Decoded columns of tiles are kept up to this many bytes, or one tile if it has more.
+/// Maximum bytes of cached columns of tiles; at least one tile fits.
 const CACHE_BYTES: u64 = 128 << 20;
-/// Arrays that were used in part are kept up to this many bytes.
+/// Maximum bytes of cached arrays that were read in part.
 const ARRAY_CACHE_BYTES: u64 = 32 << 20;
 
-/// The tiles of a compressed table, and what of them is decoded.
+/// The tiles of a compressed table, with a cache of decoded ones.
 #[derive(Debug)]
 pub(super) struct TableTiles {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) layout: CompressedTable,
-    /// Lists damage, which is an error otherwise.
+    /// List for damage, which is an error otherwise.
     damage: Option<Arc<DamageList>>,
     slabs: TileCache<SlabKey, ColumnSlab>,
     arrays: TileCache<ArrayKey>,
-    /// Where the arrays of columns lie, as far as it was needed.
+    /// Extents of the arrays of a column, once requested.
     extents: Mutex<BTreeMap<usize, Arc<Vec<Extent>>>>,
-    /// Memory that threads reuse.
+    /// Buffers that threads reuse.
     scratch: Mutex<Vec<CodecScratch>>,
 }
 
@@ -43,20 +43,20 @@ pub(super) struct SlabKey {
     pub(super) column: usize,
 }
 
-/// An array of such a column, by its place among them.
+/// An array of such a column, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ArrayKey {
     pub(super) slab: SlabKey,
     pub(super) index: usize,
 }
 
-/// The decoded fields of a column in the rows of a tile, end to end, and the arrays that they refer to.
+/// The decoded fields of a column in the rows of a tile, contiguous, and the arrays that they refer to.
 #[derive(Debug, Default)]
 pub(super) struct ColumnSlab {
     pub(super) fields: Vec<u8>,
-    /// Those with bytes, by their place in the heap.
+    /// Arrays that are not empty, ordered by offset in the heap.
     arrays: Vec<StoredArray>,
-    /// Where the last of the arrays up to each one ends: arrays may share bytes.
+    /// For each array, the largest end of the arrays up to it: arrays may share bytes.
     ends: Vec<u64>,
 }
 
@@ -67,7 +67,7 @@ impl Weighed for ColumnSlab {
     }
 }
 
-/// Where in the heap the arrays of a column in a tile lie.
+/// Extent in the heap of the arrays of a column in a tile.
 #[derive(Clone, Debug)]
 pub(super) enum Extent {
     Known(Range<u64>),
@@ -75,7 +75,8 @@ pub(super) enum Extent {
     Damaged(FormatError),
 }
 
-/// Wanted bytes of rows or of the heap: the first one, from the first row or the beginning of the heap, and where they go.
+/// Requested bytes of the rows or of the heap: offset of the first byte from the start of the rows
+/// or of the heap, and the output.
 pub(super) struct WantedBytes<'a> {
     pub(super) first: u64,
     pub(super) out: &'a mut [u8],
@@ -88,7 +89,7 @@ impl WantedBytes<'_> {
 }
 
 impl TableTiles {
-    /// The tiles of a layout, which `storage` has.
+    /// Creates the tiles of a layout, which are in `storage`.
     pub(super) fn new(
         storage: Arc<dyn Storage>,
         layout: CompressedTable,
@@ -97,12 +98,12 @@ impl TableTiles {
         let tile_bytes = layout.tile_rows.min(layout.layout.rows) * layout.layout.row_bytes;
         let damage = match on_damage {
             OnDamage::List(list) => Some(list),
-            // Few types of columns have a value for what is missing.
+            // Few column types have a value for missing elements.
             OnDamage::Refuse | OnDamage::Undefine(_) => None,
         };
         TableTiles {
             storage,
-            // A row of a column of arrays weighs more than its field.
+            // A row of a column of arrays needs more memory than its field.
             slabs: TileCache::new(CACHE_BYTES.max(tile_bytes.saturating_mul(6))),
             layout,
             damage,
@@ -112,8 +113,8 @@ impl TableTiles {
         }
     }
 
-    /// Hands over slabs, in any order, each with its place in `keys`. They are decoded a few at a time, so that threads that
-    /// want the same tile share its columns.
+    /// Calls `take` with slabs, in any order, each with its index in `keys`. They are decoded a few
+    /// at a time, so that threads that read the same tile share its columns.
     pub(super) fn slabs(
         &self,
         keys: &[SlabKey],
@@ -123,14 +124,14 @@ impl TableTiles {
         let mut next = 0;
         while next < keys.len() {
             let mut claims = Claims::new(&self.slabs);
-            let (mut wanted, mut bytes) = (Vec::new(), 0);
+            let (mut claimed, mut bytes) = (Vec::new(), 0);
             while next < keys.len() && bytes < BATCH_BYTES {
                 match self.slabs.claim(keys[next]) {
                     Lookup::Decoded(slab) => take(next, &slab)?,
                     Lookup::UnderWay => waiting.push(next),
                     Lookup::Claimed => {
                         claims.add(keys[next]);
-                        wanted.push(next);
+                        claimed.push(next);
                         let field = self.layout.layout.columns[keys[next].column].field.row_bytes();
                         let (_, rows) = self.layout.rows_of_tile(keys[next].tile);
                         bytes = field.saturating_mul(rows).saturating_add(bytes);
@@ -138,9 +139,9 @@ impl TableTiles {
                 }
                 next += 1;
             }
-            self.decode(keys, &wanted, &mut claims, take)?;
+            self.decode(keys, &claimed, &mut claims, take)?;
         }
-        // Claims of its own are settled, so that no two threads wait for each other.
+        // All claims of this thread are settled before it waits, so that no two threads wait for each other.
         let mut claims = Claims::new(&self.slabs);
         for index in waiting {
             match self.slabs.wait(keys[index]) {
@@ -151,23 +152,23 @@ impl TableTiles {
         Ok(())
     }
 
-    /// Decodes the slabs of some keys and hands them over; those that are claimed are kept.
+    /// Decodes the slabs at some indices of `keys` and passes them to `take`; claimed slabs are cached.
     fn decode(
         &self,
         keys: &[SlabKey],
-        wanted: &[usize],
+        indices: &[usize],
         claims: &mut Claims<'_, SlabKey, ColumnSlab>,
         take: &mut dyn FnMut(usize, &ColumnSlab) -> Result<(), IoError>,
     ) -> Result<(), IoError> {
-        if wanted.is_empty() {
+        if indices.is_empty() {
             return Ok(());
         }
-        let wanted_keys: Vec<SlabKey> = wanted.iter().map(|&index| keys[index]).collect();
-        let streams = self.streams(&wanted_keys)?;
+        let slab_keys: Vec<SlabKey> = indices.iter().map(|&index| keys[index]).collect();
+        let streams = self.streams(&slab_keys)?;
         self.with_scratch(|scratch| {
-            let ask = |ranges: &mut Vec<Range<u64>>| ranges.extend(streams.iter().cloned());
-            fetch(&*self.storage, ask, |fetched| {
-                for (piece, (&index, &key)) in wanted.iter().zip(&wanted_keys).enumerate() {
+            let list = |ranges: &mut Vec<Range<u64>>| ranges.extend(streams.iter().cloned());
+            fetch(&*self.storage, list, |fetched| {
+                for (piece, (&index, &key)) in indices.iter().zip(&slab_keys).enumerate() {
                     let stream = (streams[piece].start, fetched.piece(piece));
                     let slab = Arc::new(match self.decode_slab(key, stream, scratch) {
                         Ok(slab) => slab,
@@ -184,27 +185,27 @@ impl TableTiles {
         })
     }
 
-    /// Lists the damage of a slab or of one of its arrays; it stays an error where nothing lists it.
+    /// Lists the damage of a slab or of one of its arrays; returns the error if there is no list.
     fn list(&self, key: SlabKey, array: Option<usize>, error: IoError) -> Result<(), IoError> {
         let Some(list) = &self.damage else { return Err(error) };
         list.add((key.tile, key.column, array), damage(error)?);
         Ok(())
     }
 
-    /// Where the streams of slabs are, from the rows of the compressed table; a stream that is nowhere is empty.
+    /// Locates the streams of slabs in the rows of the compressed table; a missing stream is empty.
     fn streams(&self, keys: &[SlabKey]) -> Result<Vec<Range<u64>>, IoError> {
         let table = &self.layout.table;
         let mut tiles: Vec<u64> = keys.iter().map(|key| key.tile).collect();
         tiles.sort_unstable();
         tiles.dedup();
         let runs: Vec<&[u64]> = tiles.chunk_by(|a, b| a + 1 == *b).collect();
-        let ask = |ranges: &mut Vec<Range<u64>>| {
+        let list = |ranges: &mut Vec<Range<u64>>| {
             ranges.extend(runs.iter().map(|run| {
                 let start = table.data_offset + run[0] * table.row_bytes;
                 start..start + run.len() as u64 * table.row_bytes
             }));
         };
-        fetch(&*self.storage, ask, |fetched| {
+        fetch(&*self.storage, list, |fetched| {
             let row = |tile: u64| {
                 let run = runs.partition_point(|run| run[0] <= tile) - 1;
                 let at = (tile - runs[run][0]) * table.row_bytes;
@@ -214,11 +215,11 @@ impl TableTiles {
                 let (offset, bytes) = self.layout.slab(key.column, key.tile, row(key.tile))?;
                 Ok(offset..offset + bytes)
             };
-            let listed = |key: &SlabKey| match place(key) {
+            let range_of = |key: &SlabKey| match place(key) {
                 Ok(range) => Ok(range),
                 Err(error) => self.list(*key, None, self.content(error)).map(|()| 0..0),
             };
-            keys.iter().map(listed).collect::<Result<_, IoError>>()
+            keys.iter().map(range_of).collect::<Result<_, IoError>>()
         })?
     }
 
@@ -234,24 +235,24 @@ impl TableTiles {
         let bytes = layout.slab_bytes(column, tile, (offset, stream.len() as u64));
         let bytes = bytes.map_err(|error| self.content(error))?;
         if matches!(layout.layout.columns[column].field, Field::Variable { .. }) {
-            // An error instead of an abort if memory for the descriptors is short.
+            // Fail here instead of aborting if memory for the descriptors is short.
             drop(self.room(bytes)?);
-            let found = layout.arrays(column, tile, stream, offset, scratch);
-            return Ok(ColumnSlab::of_arrays(found.map_err(|error| self.content(error))?)?);
+            let arrays = layout.arrays(column, tile, stream, offset, scratch);
+            return Ok(ColumnSlab::of_arrays(arrays.map_err(|error| self.content(error))?)?);
         }
         let mut fields = self.room(bytes)?;
         let Some(codec) = layout.columns[column] else { return Ok(ColumnSlab::default()) };
-        let decoded = codec.decode(stream, scratch, &mut fields);
-        decoded.map_err(|error| self.content(layout.slab_error(column, tile, offset, error)))?;
+        let result = codec.decode(stream, scratch, &mut fields);
+        result.map_err(|error| self.content(layout.slab_error(column, tile, offset, error)))?;
         Ok(ColumnSlab { fields, ..ColumnSlab::default() })
     }
 
-    /// Bytes of 0, or an error if memory is short.
+    /// Allocates zeroed bytes; fails if memory is short.
     fn room(&self, bytes: usize) -> Result<Vec<u8>, IoError> {
         Ok(memory::filled(bytes, 0, "a column of a tile")?)
     }
 
-    /// An error of the table's content, as one of reading.
+    /// Converts an error in the table's content to an I/O error.
     pub(super) fn content(&self, error: FormatError) -> IoError {
         IoError::Content { name: self.storage.name().to_owned(), source: Box::new(error) }
     }
@@ -259,35 +260,36 @@ impl TableTiles {
     pub(super) fn with_scratch<R>(&self, work: impl FnOnce(&mut CodecScratch) -> R) -> R {
         let lock = || self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let mut scratch = lock().pop().unwrap_or_default();
-        let done = work(&mut scratch);
+        let result = work(&mut scratch);
         lock().push(scratch);
-        done
+        result
     }
 
-    /// Where the arrays of a column lie, tile by tile. The first thread that asks decodes the descriptors of all tiles.
+    /// Returns the extents of the arrays of a column, tile by tile. The first call decodes the
+    /// descriptors of all tiles.
     pub(super) fn extents(&self, column: usize) -> Result<Arc<Vec<Extent>>, IoError> {
-        let mut known = self.extents.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(extents) = known.get(&column) {
+        let mut cache = self.extents.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(extents) = cache.get(&column) {
             return Ok(Arc::clone(extents));
         }
         let mut extents = Vec::new();
         for tile in 0..self.layout.layout.rows.div_ceil(self.layout.tile_rows) {
             let mut extent = Extent::Known(0..0);
-            let decoded = self.slabs(&[SlabKey { tile, column }], &mut |_, slab| {
+            let result = self.slabs(&[SlabKey { tile, column }], &mut |_, slab| {
                 extent = Extent::Known(slab.extent());
                 Ok(())
             });
-            if let Err(error) = decoded {
+            if let Err(error) = result {
                 extent = Extent::Damaged(damage(error)?);
             }
             extents.push(extent);
         }
         let extents = Arc::new(extents);
-        known.insert(column, Arc::clone(&extents));
+        cache.insert(column, Arc::clone(&extents));
         Ok(extents)
     }
 
-    /// Fills a part of the heap with an array.
+    /// Copies an array into a part of the heap.
     pub(super) fn place_array(
         &self,
         key: ArrayKey,
@@ -295,8 +297,8 @@ impl TableTiles {
         part: &mut WantedBytes<'_>,
         scratch: &mut CodecScratch,
     ) -> Result<(), IoError> {
-        let placed = self.place_whole_array(key, array, part, scratch);
-        placed.or_else(|error| self.list(key.slab, Some(key.index), error))
+        let result = self.place_whole_array(key, array, part, scratch);
+        result.or_else(|error| self.list(key.slab, Some(key.index), error))
     }
 
     fn place_whole_array(
@@ -308,32 +310,32 @@ impl TableTiles {
     ) -> Result<(), IoError> {
         let start = array.plain.offset;
         let whole = start..start + array.plain_bytes;
-        let wanted = part.range();
-        if wanted.start <= whole.start && whole.end <= wanted.end {
-            let at = (whole.start - wanted.start) as usize;
+        let range = part.range();
+        if range.start <= whole.start && whole.end <= range.end {
+            let at = (whole.start - range.start) as usize;
             let out = &mut part.out[at..at + array.plain_bytes as usize];
             return self.decode_array(key, array, out, scratch);
         }
         let mut put = |bytes: &[u8]| {
-            let (from, to) = (whole.start.max(wanted.start), whole.end.min(wanted.end));
-            let out = &mut part.out[(from - wanted.start) as usize..(to - wanted.start) as usize];
+            let (from, to) = (whole.start.max(range.start), whole.end.min(range.end));
+            let out = &mut part.out[(from - range.start) as usize..(to - range.start) as usize];
             out.copy_from_slice(&bytes[(from - start) as usize..(to - start) as usize]);
         };
-        let decoded = match self.arrays.claim(key) {
+        let cached = match self.arrays.claim(key) {
             Lookup::Decoded(bytes) => Some(bytes),
             Lookup::UnderWay => self.arrays.wait(key),
             Lookup::Claimed => None,
         };
-        if let Some(bytes) = decoded {
+        if let Some(bytes) = cached {
             put(&bytes);
             return Ok(());
         }
-        let decoded = self.layout.array_bytes(key.slab.column, key.slab.tile, array);
-        let decoded = decoded.map_err(|error| self.content(error)).and_then(|bytes| {
+        let size = self.layout.array_bytes(key.slab.column, key.slab.tile, array);
+        let result = size.map_err(|error| self.content(error)).and_then(|bytes| {
             let mut bytes = self.room(bytes)?;
             self.decode_array(key, array, &mut bytes, scratch).map(|()| bytes)
         });
-        match decoded {
+        match result {
             Ok(bytes) => {
                 put(&bytes);
                 self.arrays.put(key, Arc::new(bytes));
@@ -355,9 +357,9 @@ impl TableTiles {
     ) -> Result<(), IoError> {
         let SlabKey { tile, column } = key.slab;
         let Some(codec) = self.layout.columns[column] else { return Ok(()) };
-        let ask =
+        let list =
             |ranges: &mut Vec<Range<u64>>| ranges.push(array.offset..array.offset + array.bytes);
-        fetch(&*self.storage, ask, |fetched| {
+        fetch(&*self.storage, list, |fetched| {
             codec.decode_array(fetched.piece(0), scratch, out).map_err(|error| {
                 self.content(self.layout.slab_error(column, tile, array.offset, error))
             })
@@ -365,14 +367,14 @@ impl TableTiles {
     }
 }
 
-/// The damage in a file that an error of decoding tells; other errors stay errors.
+/// Returns the damage in a file that caused a decoding error; other errors stay errors.
 fn damage(error: IoError) -> Result<FormatError, IoError> {
     match error {
         IoError::Content { name, source } => match source.downcast::<FormatError>() {
-            Ok(found) if found.code() == Code::NoMemory => {
-                Err(IoError::Content { name, source: found })
+            Ok(damage) if damage.code() == Code::NoMemory => {
+                Err(IoError::Content { name, source: damage })
             }
-            Ok(found) => Ok(*found),
+            Ok(damage) => Ok(*damage),
             Err(source) => Err(IoError::Content { name, source }),
         },
         other => Err(other),
@@ -380,10 +382,10 @@ fn damage(error: IoError) -> Result<FormatError, IoError> {
 }
 
 impl ColumnSlab {
-    fn of_arrays(found: StoredArrays) -> Result<ColumnSlab, NoMemory> {
-        let StoredArrays { fields, mut arrays } = found;
+    fn of_arrays(stored: StoredArrays) -> Result<ColumnSlab, NoMemory> {
+        let StoredArrays { fields, mut arrays } = stored;
         arrays.retain(|array| array.plain_bytes > 0);
-        // A stable sort needs memory.
+        // Unstable, because a stable sort allocates memory.
         arrays.sort_unstable_by_key(|array| (array.plain.offset, array.plain_bytes, array.offset));
         let mut last = 0;
         let end = |array: &StoredArray| {
@@ -401,7 +403,7 @@ impl ColumnSlab {
         }
     }
 
-    /// The arrays that have bytes of a range of the heap, with their places.
+    /// Iterates over the arrays that overlap a range of the heap, with their indices.
     pub(super) fn touching(
         &self,
         range: &Range<u64>,
@@ -409,7 +411,7 @@ impl ColumnSlab {
         let first = self.ends.partition_point(|&end| end <= range.start);
         let last = self.arrays.partition_point(|array| array.plain.offset < range.end);
         let start = range.start;
-        let found = self.arrays.iter().enumerate().take(last).skip(first);
-        found.filter(move |(_, array)| array.plain.offset + array.plain_bytes > start)
+        let candidates = self.arrays.iter().enumerate().take(last).skip(first);
+        candidates.filter(move |(_, array)| array.plain.offset + array.plain_bytes > start)
     }
 }

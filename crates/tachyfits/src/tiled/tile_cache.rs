@@ -1,30 +1,30 @@
-//! Decoded tiles that were used in part, kept for the reads of the other parts: bounded in bytes, shared by threads.
+//! Cache of decoded tiles that were read in part: bounded in bytes, shared by threads.
 //!
-//! A tile that one thread is decoding is not decoded by another one: it waits for the first.
+//! Only one thread decodes a tile; other threads that need the tile wait for it.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Decoded content of a tile: how many bytes it has in memory, about.
+/// Content with a size: its approximate bytes in memory.
 pub(crate) trait Weighed {
     fn bytes(&self) -> u64;
 }
 
-/// Pixels, as a file would have them.
+/// Pixels as stored in a file.
 impl Weighed for Vec<u8> {
     fn bytes(&self) -> u64 {
         self.len() as u64
     }
 }
 
-/// See the module. `K` says which tile, and which part of it; `V` is what it is decoded to.
+/// Cache of decoded tiles. `K` identifies a tile, or a part of one; `V` is the decoded content.
 #[derive(Debug)]
 pub(crate) struct TileCache<K = u64, V = Vec<u8>> {
-    kept: Mutex<CachedTiles<K, V>>,
-    /// A tile was decoded, or given up.
+    tiles: Mutex<CachedTiles<K, V>>,
+    /// Notified when a tile is decoded or given up.
     ended: Condvar,
-    /// The most bytes that are kept. The tile that came last is kept in any case.
+    /// Maximum bytes in the cache. The latest tile is always cached.
     most: u64,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct TileCache<K = u64, V = Vec<u8>> {
 struct CachedTiles<K, V> {
     tiles: HashMap<K, Slot<V>>,
     bytes: u64,
-    /// Counts uses.
+    /// Number of uses, as a clock.
     clock: u64,
 }
 
@@ -46,12 +46,12 @@ enum Slot<V> {
     },
 }
 
-/// The state of a tile in the cache.
+/// State of a tile in the cache.
 #[derive(Debug)]
 pub(crate) enum Lookup<V = Vec<u8>> {
-    /// Its content.
+    /// The content of the tile.
     Decoded(Arc<V>),
-    /// Nothing: the caller is to decode it, and to say when it has.
+    /// Not cached: the caller must decode the tile, then call [`TileCache::put`] or [`TileCache::give_up`].
     Claimed,
     /// Another thread is decoding it.
     UnderWay,
@@ -59,23 +59,24 @@ pub(crate) enum Lookup<V = Vec<u8>> {
 
 impl<K: Copy + Eq + Hash, V: Weighed> TileCache<K, V> {
     pub(crate) fn new(most: u64) -> TileCache<K, V> {
-        let kept = CachedTiles { tiles: HashMap::new(), bytes: 0, clock: 0 };
-        TileCache { kept: Mutex::new(kept), ended: Condvar::new(), most }
+        let tiles = CachedTiles { tiles: HashMap::new(), bytes: 0, clock: 0 };
+        TileCache { tiles: Mutex::new(tiles), ended: Condvar::new(), most }
     }
 
-    /// Looks for a tile, and claims it if no thread has: then [`TileCache::put`] or [`TileCache::give_up`] must follow.
+    /// Looks up a tile, and claims it if no thread has: then [`TileCache::put`] or
+    /// [`TileCache::give_up`] must follow.
     pub(crate) fn claim(&self, tile: K) -> Lookup<V> {
-        let mut kept = self.lock();
-        match kept.find(tile) {
-            Some(found) => found,
+        let mut cache = self.lock();
+        match cache.find(tile) {
+            Some(lookup) => lookup,
             None => {
-                kept.tiles.insert(tile, Slot::UnderWay);
+                cache.tiles.insert(tile, Slot::UnderWay);
                 Lookup::Claimed
             }
         }
     }
 
-    /// The content of a tile, if it is decoded.
+    /// Returns the content of a tile if it is decoded.
     pub(crate) fn get(&self, tile: K) -> Option<Arc<V>> {
         match self.lock().find(tile) {
             Some(Lookup::Decoded(content)) => Some(content),
@@ -83,44 +84,44 @@ impl<K: Copy + Eq + Hash, V: Weighed> TileCache<K, V> {
         }
     }
 
-    /// Waits for a tile that another thread is decoding. `None` if that thread gave up.
+    /// Waits for a tile that another thread is decoding. Returns `None` if that thread gave up.
     pub(crate) fn wait(&self, tile: K) -> Option<Arc<V>> {
-        let mut kept = self.lock();
+        let mut cache = self.lock();
         loop {
-            match kept.find(tile) {
+            match cache.find(tile) {
                 Some(Lookup::Decoded(content)) => return Some(content),
-                Some(_) => kept = self.ended.wait(kept).unwrap_or_else(PoisonError::into_inner),
+                Some(_) => cache = self.ended.wait(cache).unwrap_or_else(PoisonError::into_inner),
                 None => return None,
             }
         }
     }
 
-    /// Keeps the content of a tile, and forgets those used longest ago if there are too many.
+    /// Caches the content of a tile, and evicts the least recently used tiles if the cache is full.
     pub(crate) fn put(&self, tile: K, content: Arc<V>) {
-        let mut kept = self.lock();
-        let used = kept.tick();
-        kept.bytes += content.bytes();
-        if kept.bytes > self.most {
-            kept.forget(self.most / 4 * 3);
+        let mut cache = self.lock();
+        let used = cache.tick();
+        cache.bytes += content.bytes();
+        if cache.bytes > self.most {
+            cache.forget(self.most / 4 * 3);
         }
-        let old = kept.tiles.insert(tile, Slot::Decoded { content, used });
+        let old = cache.tiles.insert(tile, Slot::Decoded { content, used });
         if let Some(Slot::Decoded { content, .. }) = old {
-            kept.bytes -= content.bytes();
+            cache.bytes -= content.bytes();
         }
         self.ended.notify_all();
     }
 
-    /// A claimed tile cannot be decoded.
+    /// Releases a claimed tile that cannot be decoded.
     pub(crate) fn give_up(&self, tile: K) {
-        let mut kept = self.lock();
-        if let Some(Slot::UnderWay) = kept.tiles.get(&tile) {
-            kept.tiles.remove(&tile);
+        let mut cache = self.lock();
+        if let Some(Slot::UnderWay) = cache.tiles.get(&tile) {
+            cache.tiles.remove(&tile);
         }
         self.ended.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, CachedTiles<K, V>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tiles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -141,7 +142,7 @@ impl<K: Copy + Eq + Hash, V: Weighed> CachedTiles<K, V> {
         })
     }
 
-    /// Forgets decoded tiles, those used longest ago first, until at most `most` bytes are kept.
+    /// Evicts decoded tiles, least recently used first, until at most `most` bytes are cached.
     fn forget(&mut self, most: u64) {
         let decoded = |(&tile, slot): (&K, &Slot<V>)| match slot {
             Slot::Decoded { content, used } => Some((*used, tile, content.bytes())),
@@ -159,7 +160,7 @@ impl<K: Copy + Eq + Hash, V: Weighed> CachedTiles<K, V> {
     }
 }
 
-/// Tiles that a thread has claimed; what is left of them when it goes, by an error or not, is given up.
+/// Tiles claimed by a thread. Dropping it, after an error or not, gives up the unsettled ones.
 pub(crate) struct Claims<'a, K: Copy + Eq + Hash = u64, V: Weighed = Vec<u8>> {
     cache: &'a TileCache<K, V>,
     open: Vec<K>,
@@ -170,12 +171,12 @@ impl<'a, K: Copy + Eq + Hash, V: Weighed> Claims<'a, K, V> {
         Claims { cache, open: Vec::new() }
     }
 
-    /// Notes that a tile is claimed.
+    /// Adds a claimed tile.
     pub(crate) fn add(&mut self, tile: K) {
         self.open.push(tile);
     }
 
-    /// Keeps a tile if it is claimed; without content, for which there was no memory, it is given up.
+    /// Caches a tile if it is claimed; without content, because memory was short, it is given up later.
     pub(crate) fn settle(&mut self, tile: K, content: impl FnOnce() -> Option<Arc<V>>) {
         if let Some(at) = self.open.iter().position(|&open| open == tile)
             && let Some(content) = content()
@@ -208,8 +209,8 @@ mod tests {
             cache.put(tile, pixels(30));
             assert!(cache.get(0).is_some(), "used after each other one");
         }
-        let kept: Vec<bool> = (0..4).map(|tile| cache.get(tile).is_some()).collect();
-        assert_eq!(kept, [true, false, false, true]);
+        let is_cached: Vec<bool> = (0..4).map(|tile| cache.get(tile).is_some()).collect();
+        assert_eq!(is_cached, [true, false, false, true]);
         assert_eq!(cache.lock().bytes, 60);
     }
 
@@ -232,7 +233,7 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for tile in 0..100 {
-                        let found = match cache.claim(tile) {
+                        let pixels = match cache.claim(tile) {
                             Lookup::Decoded(pixels) => pixels,
                             Lookup::UnderWay => cache.wait(tile).expect("it is not given up"),
                             Lookup::Claimed => {
@@ -241,7 +242,7 @@ mod tests {
                                 continue;
                             }
                         };
-                        assert_eq!(found.len() as u64, tile);
+                        assert_eq!(pixels.len() as u64, tile);
                     }
                 });
             }

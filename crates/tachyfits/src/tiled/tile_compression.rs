@@ -1,4 +1,4 @@
-//! How an image is to be compressed: the codec, the shape of tiles and the quantisation that a caller chooses.
+//! Settings of image compression: codec, shape of tiles, and quantisation.
 
 use tachyfits_format::{
     CodecParameters, Directives, Dither, Header, NewImage, QuantisationLevel, SeedDirective,
@@ -12,7 +12,7 @@ use super::tile_encoder::Quantising;
 use crate::error::{Error, Reason};
 
 tachyfits_io::options! {
-    /// How an image is compressed.
+    /// Settings for compressing an image.
     ///
     /// ```
     /// use tachyfits::tiled::TileCompression;
@@ -23,19 +23,22 @@ tachyfits_io::options! {
     pub struct TileCompression {
         /// ZCMPTYPE: "RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1" or "NOCOMPRESS".
         pub codec: String,
-        /// The shape of a tile in FITS order; axes that are not given have 1. `None` chooses long rows, or squares of a plane.
+        /// Shape of a tile in FITS order; missing axes have length 1. `None` selects long rows, or
+        /// squares of a plane.
         pub tile: Option<Vec<u64>>,
-        /// How finely floats are quantised: steps of this part of the noise of each tile, of this size if it is negative. `None`
-        /// keeps every bit, which needs GZIP_1, GZIP_2 or NOCOMPRESS.
+        /// Quantisation level of floats: steps are the noise of each tile divided by this, or have
+        /// this size if it is negative. `None` preserves every bit, which requires GZIP_1, GZIP_2
+        /// or NOCOMPRESS.
         pub level: Option<f64>,
-        /// The random numbers that are added to floats before rounding.
+        /// Random numbers added to floats before rounding.
         pub dither: Dither,
-        /// ZDITHER0, 1 to 10000; `None` takes it from the first tile, so that the same pixels give the same file.
+        /// ZDITHER0, 1 to 10000; `None` derives it from the first tile, so that the same pixels
+        /// produce the same file.
         pub seed: Option<u64>,
-        /// The divisor of HCOMPRESS_1; 0 loses nothing.
+        /// Divisor of HCOMPRESS_1; 0 is lossless.
         pub scale: i32,
-        /// Follow FZALGOR, FZTILE, FZQVALUE, FZQMETHD, FZDTHRSD, FZI2F and FZHSCALE in the header of the image before the other
-        /// fields, as fpack does.
+        /// Whether FZALGOR, FZTILE, FZQVALUE, FZQMETHD, FZDTHRSD, FZI2F and FZHSCALE in the header
+        /// of the image take precedence over the other fields, as in fpack.
         pub directives: bool,
     }
 }
@@ -55,69 +58,70 @@ impl Default for TileCompression {
 }
 
 impl TileCompression {
-    /// The compression that the directives in a header ask for; `None` if they ask for none.
+    /// Applies the directives in a header; `None` if they disable compression.
     pub(crate) fn directed(
         &self,
         header: &Header,
         stored: StoredType,
         axes: &[u64],
     ) -> Result<Option<Self>, Error> {
-        let mut how = self.clone();
+        let mut settings = self.clone();
         if !self.directives {
-            return Ok(Some(how));
+            return Ok(Some(settings));
         }
         let of_header = |error| Error::Format { file: "the header".to_owned(), error };
-        let found = Directives::of(header).map_err(of_header)?;
+        let directives = Directives::of(header).map_err(of_header)?;
         let refused = |expected: &str, found: &str| {
             let expected = format!("{expected}; {{directives=False|--ignore-directives}} goes on");
             Err(Error::refused(Reason::TileCompression, expected, found))
         };
-        match found.codec.as_deref() {
+        match directives.codec.as_deref() {
             Some("NONE") => return Ok(None),
-            Some("RICE_ONE" | "RICE") => how.codec = "RICE_1".to_owned(),
-            Some("GZIP") => how.codec = "GZIP_1".to_owned(),
-            Some("PLIO") => how.codec = "PLIO_1".to_owned(),
-            Some("HCOMPRESS") => how.codec = "HCOMPRESS_1".to_owned(),
-            Some(codec) => how.codec = codec.to_owned(),
+            Some("RICE_ONE" | "RICE") => settings.codec = "RICE_1".to_owned(),
+            Some("GZIP") => settings.codec = "GZIP_1".to_owned(),
+            Some("PLIO") => settings.codec = "PLIO_1".to_owned(),
+            Some("HCOMPRESS") => settings.codec = "HCOMPRESS_1".to_owned(),
+            Some(codec) => settings.codec = codec.to_owned(),
             None => {}
         }
-        how.tile = match found.tile {
+        settings.tile = match directives.tile {
             Some(TileDirective::Row) => Some(axes.iter().take(1).copied().collect()),
             Some(TileDirective::Whole) => Some(axes.to_vec()),
             Some(TileDirective::Shape(shape)) => Some(shape),
-            None => how.tile,
+            None => settings.tile,
         };
-        if let Some(level) = found.level {
-            how.level = level.map(QuantisationLevel::number);
+        if let Some(level) = directives.level {
+            settings.level = level.map(QuantisationLevel::number);
         }
-        how.dither = found.dither.unwrap_or(how.dither);
-        how.seed = match found.seed {
+        settings.dither = directives.dither.unwrap_or(settings.dither);
+        settings.seed = match directives.seed {
             Some(SeedDirective::OfData) => None,
             Some(SeedDirective::Fixed(seed)) => Some(seed),
-            None => how.seed,
+            None => settings.seed,
         };
-        if found.integers_as_floats == Some(true) && !stored.is_float() {
+        if directives.integers_as_floats == Some(true) && !stored.is_float() {
             return refused("FZI2F = F: integers are not quantised", "FZI2F = T");
         }
-        if let Some(scale) = found.hcompress_scale {
+        if let Some(scale) = directives.hcompress_scale {
             if scale > 0.0 {
                 return refused(
                     "FZHSCALE of 0 or less: the divisor is not taken from the noise",
                     &format!("FZHSCALE = {scale}"),
                 );
             }
-            how.scale = hcompress_divisor(scale, 0.0);
+            settings.scale = hcompress_divisor(scale, 0.0);
         }
-        let keeps_bits = codec_facts(&how.codec).is_some_and(|codec| codec.keeps_bits);
-        if stored.is_float() && how.level.is_none() && !keeps_bits {
-            // As fpack, which keeps the bits of floats by gzip alone.
-            how.codec = "GZIP_2".to_owned();
+        let keeps_bits = codec_facts(&settings.codec).is_some_and(|codec| codec.keeps_bits);
+        if stored.is_float() && settings.level.is_none() && !keeps_bits {
+            // As in fpack, which preserves the bits of floats only with gzip.
+            settings.codec = "GZIP_2".to_owned();
         }
-        Ok(Some(how))
+        Ok(Some(settings))
     }
 
-    /// The encoding of the pixels in tiles. PLIO_1 has no negative integers, as which unsigned ones may be stored:
-    /// CFITSIO adds 32768 to those of 16 bits, astropy does not, and both read integers of 32 bits unchanged.
+    /// Returns the encoding of the pixels in tiles. PLIO_1 has no negative integers, which the
+    /// stored form of unsigned ones may be: CFITSIO adds 32768 to 16-bit integers, astropy does
+    /// not, and both read 32-bit integers unchanged.
     pub(crate) fn encoding(&self, pixels: Encoding) -> Encoding {
         let zero = match pixels.pixel {
             PixelType::U16 => 1 << 15,
@@ -130,7 +134,7 @@ impl TileCompression {
         Encoding { pixel: PixelType::I32, blank: pixels.blank.map(|blank| blank + zero), ..pixels }
     }
 
-    /// The shape of a tile for an image with these axes.
+    /// Returns the shape of a tile for an image with these axes.
     pub(super) fn tile_shape(
         &self,
         axes: &[u64],
@@ -140,7 +144,7 @@ impl TileCompression {
             Err(Error::refused(Reason::TileCompression, expected, found))
         };
         let is_hcompress = codec.name() == "HCOMPRESS_1";
-        let Some(given) = &self.tile else {
+        let Some(tile) = &self.tile else {
             return match hcompress_tile_shape(axes).filter(|_| is_hcompress) {
                 Some(shape) => Ok(shape),
                 None if is_hcompress => {
@@ -149,22 +153,22 @@ impl TileCompression {
                 None => Ok(tile_shape(axes)),
             };
         };
-        if given.len() > axes.len() || given.contains(&0) {
+        if tile.len() > axes.len() || tile.contains(&0) {
             let expected = format!("tiles of 1 to {} axes, each of 1 pixel or more", axes.len());
-            return refused(&expected, format!("{given:?}"));
+            return refused(&expected, format!("{tile:?}"));
         }
         let mut shape = vec![1; axes.len()];
-        for ((shape, &given), &axis) in shape.iter_mut().zip(given).zip(axes) {
-            *shape = given.min(axis.max(1));
+        for ((shape, &tile), &axis) in shape.iter_mut().zip(tile).zip(axes) {
+            *shape = tile.min(axis.max(1));
         }
         if is_hcompress && !suits_hcompress(axes, &shape) {
             let expected = "HCOMPRESS_1 tiles with 4 pixels or more along two axes, at edges too";
-            return refused(expected, format!("{given:?} of {axes:?}"));
+            return refused(expected, format!("{tile:?} of {axes:?}"));
         }
         Ok(shape)
     }
 
-    /// The codec for stored pixels, or the integers that floats become.
+    /// Returns the codec for stored pixels, or for the integers of quantised floats.
     pub(super) fn tile_codec(
         &self,
         image: &NewImage,
@@ -191,7 +195,7 @@ impl TileCompression {
         tile_codec("ZCMPTYPE", &self.codec, &parameters).map_err(of_request)
     }
 
-    /// How floats are quantised; `None` if they keep every bit, and for integers.
+    /// Returns the quantisation of floats; `None` for lossless compression and for integers.
     pub(super) fn quantising(&self, stored: StoredType, seed: u64) -> Option<Quantising> {
         let level = self.level.and_then(QuantisationLevel::of_number)?;
         stored.is_float().then_some(Quantising { level, dither: self.dither, seed })

@@ -1,4 +1,4 @@
-//! Compressing one tile: quantisation where the pixels are floats, the codec, and gzip for what neither can store.
+//! Compresses one tile: quantises floats, applies the codec, and uses gzip for tiles that cannot be quantised.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use tachyfits_format::{
@@ -13,10 +13,10 @@ use tachyfits_kernels::{
 use super::compressed_image::pixels_of as pixels_mut_of;
 use crate::image::plain_type;
 
-/// The integer that means NaN: astropy's, which every reader takes.
+/// The integer for NaN, the same as in astropy; every reader accepts it.
 pub(crate) const BLANK: i32 = i32::MIN;
 
-/// How floating-point pixels are quantised.
+/// Quantisation of floating-point pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Quantising {
     pub(crate) level: QuantisationLevel,
@@ -25,12 +25,12 @@ pub(crate) struct Quantising {
     pub(crate) seed: u64,
 }
 
-/// How the tiles of an image are compressed.
+/// Compressor of the tiles of an image.
 #[derive(Debug)]
 pub(crate) struct TileEncoder {
     pub(crate) stored: StoredType,
     pub(crate) codec: Box<dyn TileCodec>,
-    /// `None` for integers, and for floats that keep every bit.
+    /// `None` for integers, and for floats compressed losslessly.
     pub(crate) quantising: Option<Quantising>,
     pub(crate) tier: Tier,
 }
@@ -39,15 +39,15 @@ pub(crate) struct TileEncoder {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EncodedTile {
     pub(crate) stream: Vec<u8>,
-    /// The stream is gzip of the pixels themselves, for GZIP_COMPRESSED_DATA.
+    /// Whether the stream is gzip of the pixels themselves, for GZIP_COMPRESSED_DATA.
     pub(crate) is_plain_gzip: bool,
     /// ZSCALE and ZZERO.
     pub(crate) scaling: Option<(f64, f64)>,
-    /// The largest difference between a pixel and what it is decompressed to.
+    /// The largest difference between a pixel and its decompressed value.
     pub(crate) error: f64,
 }
 
-/// Memory that a worker reuses.
+/// Buffers that a worker reuses.
 #[derive(Debug, Default)]
 pub(crate) struct EncoderScratch {
     codec: CodecScratch,
@@ -58,7 +58,8 @@ pub(crate) struct EncoderScratch {
 }
 
 impl TileEncoder {
-    /// Compresses the tile of a number, from 0. `words` begin with its pixels, big-endian, which are turned in place.
+    /// Compresses tile number `tile`, from 0. `words` begins with its big-endian pixels, which are
+    /// byte-swapped in place.
     pub(crate) fn encode(
         &self,
         tile: u64,
@@ -69,18 +70,18 @@ impl TileEncoder {
         let count = shape.iter().product::<u64>() as usize;
         let bytes = &mut cast_slice_mut::<u64, u8>(words)[..count * self.stored.bytes()];
         native_in_place(bytes, plain_type(self.stored), self.tier);
-        let Some(how) = self.quantising else {
+        let Some(quantising) = self.quantising else {
             return self.encode_plainly(pixels_of(bytes, self.stored), shape, scratch);
         };
         match self.stored {
             StoredType::F64 => {
-                self.encode_floats::<f64>(tile, &how, shape, cast_slice(bytes), scratch)
+                self.encode_floats::<f64>(tile, &quantising, shape, cast_slice(bytes), scratch)
             }
-            _ => self.encode_floats::<f32>(tile, &how, shape, cast_slice(bytes), scratch),
+            _ => self.encode_floats::<f32>(tile, &quantising, shape, cast_slice(bytes), scratch),
         }
     }
 
-    /// Compresses pixels as they are.
+    /// Compresses pixels without quantisation.
     fn encode_plainly(
         &self,
         pixels: Pixels<'_>,
@@ -109,11 +110,12 @@ impl TileEncoder {
         Ok(encoded)
     }
 
-    /// Quantises floats and compresses the integers; stores the floats themselves where that would lose what they say.
+    /// Quantises floats and compresses the integers; compresses the floats losslessly if
+    /// quantisation would lose information.
     fn encode_floats<F: Float>(
         &self,
         tile: u64,
-        how: &Quantising,
+        quantising: &Quantising,
         shape: &[u64],
         pixels: &[F],
         scratch: &mut EncoderScratch,
@@ -132,17 +134,18 @@ impl TileEncoder {
             has_infinite,
             noise: deviation,
         };
-        let Some((scale, zero)) = range.quantisation(how.level, how.dither) else {
+        let Some((scale, zero)) = range.quantisation(quantising.level, quantising.dither) else {
             return encode_losslessly(shape, pixels, &mut scratch.codec);
         };
         let EncoderScratch { codec, integers, restored, .. } = scratch;
-        let first_random = ((tile + how.seed - 1) % RANDOM_NUMBERS as u64) as usize;
+        let first_random = ((tile + quantising.seed - 1) % RANDOM_NUMBERS as u64) as usize;
         let quantiser = Quantiser {
             scale,
             zero,
             blank: Some(BLANK),
-            exact_zero: (how.dither == Dither::SubtractiveKeepingZeros).then_some(EXACT_ZERO),
-            dither: (how.dither != Dither::None).then_some(first_random),
+            exact_zero: (quantising.dither == Dither::SubtractiveKeepingZeros)
+                .then_some(EXACT_ZERO),
+            dither: (quantising.dither != Dither::None).then_some(first_random),
         };
         let integers = sized(integers, pixel_count)?;
         F::quantise(pixels, &quantiser, self.tier, integers);
@@ -151,7 +154,7 @@ impl TileEncoder {
         F::dequantise(integers, &quantiser, self.tier, restored);
         let error = largest_difference(pixels, restored);
         if error > scale {
-            // The step is finer than the digits of the pixels or of ZZERO.
+            // The step is finer than the precision of the pixels or of ZZERO.
             return encode_losslessly(shape, pixels, codec);
         }
         let mut encoded =
@@ -162,7 +165,7 @@ impl TileEncoder {
     }
 }
 
-/// Compresses the floats of a tile by gzip, bit for bit.
+/// Compresses the floats of a tile losslessly with gzip.
 fn encode_losslessly<F: Float>(
     shape: &[u64],
     pixels: &[F],
@@ -176,14 +179,14 @@ fn encode_losslessly<F: Float>(
     Ok(encoded)
 }
 
-/// The largest difference of defined pixels; infinite if one of them is not defined in the other array.
+/// Returns the largest difference of defined pixels; infinite if a pixel is NaN in only one of the arrays.
 fn largest_difference<F: Float>(pixels: &[F], restored: &[F]) -> f64 {
     const LANES: usize = 8;
     let mut largest = [0.0; LANES];
     let mut add = |lane: usize, a: F, b: F| {
         let (a, b) = (a.into(), b.into());
         let difference = if a.is_nan() == b.is_nan() { (a - b).abs() } else { f64::INFINITY };
-        // Leaves NaN out.
+        // Ignores NaN.
         largest[lane] = if difference > largest[lane] { difference } else { largest[lane] };
     };
     let (blocks, rest) = pixels.as_chunks::<LANES>();
@@ -195,7 +198,7 @@ fn largest_difference<F: Float>(pixels: &[F], restored: &[F]) -> f64 {
     largest.into_iter().fold(0.0, f64::max)
 }
 
-/// The largest difference of integers.
+/// Returns the largest difference of integers.
 fn largest_change<T: Copy + Into<f64>>(pixels: &[T], restored: &[T]) -> f64 {
     let differences = pixels.iter().zip(restored).map(|(&a, &b)| (a.into() - b.into()).abs());
     differences.fold(0.0, f64::max)
@@ -215,8 +218,8 @@ fn pixels_of(bytes: &[u8], stored: StoredType) -> Pixels<'_> {
 /// f32 or f64.
 trait Float: bytemuck::Pod + Into<f64> + NoisePixel {
     fn meter(scratch: &mut EncoderScratch) -> &mut NoiseMeter<Self>;
-    fn quantise(pixels: &[Self], how: &Quantiser, tier: Tier, out: &mut [i32]);
-    fn dequantise(integers: &[i32], how: &Quantiser, tier: Tier, out: &mut [Self]);
+    fn quantise(pixels: &[Self], quantiser: &Quantiser, tier: Tier, out: &mut [i32]);
+    fn dequantise(integers: &[i32], quantiser: &Quantiser, tier: Tier, out: &mut [Self]);
     fn pixels(pixels: &[Self]) -> Pixels<'_>;
 }
 
@@ -226,11 +229,11 @@ macro_rules! floats {
             fn meter(scratch: &mut EncoderScratch) -> &mut NoiseMeter<Self> {
                 &mut scratch.$meter
             }
-            fn quantise(pixels: &[Self], how: &Quantiser, tier: Tier, out: &mut [i32]) {
-                $quantise(pixels, how, tier, out);
+            fn quantise(pixels: &[Self], quantiser: &Quantiser, tier: Tier, out: &mut [i32]) {
+                $quantise(pixels, quantiser, tier, out);
             }
-            fn dequantise(integers: &[i32], how: &Quantiser, tier: Tier, out: &mut [Self]) {
-                $dequantise(integers, how, ByteOrder::Native, tier, out);
+            fn dequantise(integers: &[i32], quantiser: &Quantiser, tier: Tier, out: &mut [Self]) {
+                $dequantise(integers, quantiser, ByteOrder::Native, tier, out);
             }
             fn pixels(pixels: &[Self]) -> Pixels<'_> {
                 Pixels::$kind(pixels)

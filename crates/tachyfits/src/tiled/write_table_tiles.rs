@@ -1,5 +1,5 @@
-//! Writing a table in compressed tiles: the columns of each tile are compressed in parallel, and their streams follow the
-//! rows of the new table in the order of the tiles.
+//! Writes a table in compressed tiles. The columns of each tile are compressed in parallel; their
+//! streams follow the rows of the new table in the order of the tiles.
 
 use std::ops::Range;
 
@@ -19,36 +19,37 @@ use crate::file_writer::FileWriter;
 use crate::hdu_writer::HduWriter;
 use crate::table::Table;
 
-/// Bytes of arrays that are compressed at a time.
+/// Bytes of arrays compressed at a time.
 const BATCH_BYTES: u64 = 1 << 20;
-/// The most arrays that are compressed at a time.
+/// Maximum arrays compressed at a time.
 const BATCH_ARRAYS: usize = 1 << 15;
-/// A tile has arrays of about this many bytes at most: a worker keeps those that it compressed.
+/// Approximate maximum bytes of arrays per tile, which a worker holds in memory.
 const TILE_ARRAY_BYTES: u64 = 64 << 20;
 /// Bytes of a descriptor of the new table.
 const DESCRIPTOR_BYTES: u64 = 16;
 
 tachyfits_io::options! {
-    /// How a table is compressed.
+    /// Settings for compressing a table.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct TableCompression {
-        /// ZTILELEN; `None` takes as many rows as have 10 MB, as fpack does.
+        /// ZTILELEN; `None` selects the number of rows in 10 MB, as fpack does.
         pub rows: Option<u64>,
-        /// ZCTYPn by the number of the column, from 0: "RICE_1", "GZIP_1", "GZIP_2" or "NOCOMPRESS". Others have the codec that
-        /// fpack chooses, but for complex numbers, which readers understand differently.
+        /// ZCTYPn by column number, from 0: "RICE_1", "GZIP_1", "GZIP_2" or "NOCOMPRESS". Other
+        /// columns use the codec that fpack selects, except complex numbers, which readers
+        /// interpret differently.
         pub codecs: Vec<(usize, String)>,
-        /// Follow FZTILELN and FZALGn in the header of the table, where the other fields leave it open.
+        /// Whether to follow FZTILELN and FZALGn in the header of the table, unless other fields override them.
         pub directives: bool,
     }
 }
 
 impl Table {
-    /// Writes the table as the next HDU of a new file, in compressed tiles. Bytes of the heap that belong to no array are
-    /// not kept.
+    /// Writes the table as the next HDU of a new file, in compressed tiles. Bytes of the heap
+    /// outside all arrays are lost.
     ///
     /// # Errors
-    /// [`Reason::TileCompression`] for an ASCII table, and a codec that a column cannot have; if the file has not all of
-    /// the data, or reading or writing fails.
+    /// [`Reason::TileCompression`] for an ASCII table, or a codec that does not support a column;
+    /// if the file does not have all of the data, or reading or writing fails.
     pub fn write_compressed(
         &self,
         file: &mut FileWriter,
@@ -68,12 +69,12 @@ impl Table {
         file.begin_extension()?;
         let storage = self.bytes_of_all();
         let mut original = hdu.header.clone();
-        let mut summed = Report::default();
+        let mut sum_report = Report::default();
         if file.updates_checksums() {
             let data = hdu.data_offset..hdu.data_offset + hdu.data_bytes;
             let (sum, report) = sum_of_range(&**storage, data.start, data, run, file.tier())?;
             file.format_error(update_checksums(&mut original, sum, file.tier()))?;
-            summed = report;
+            sum_report = report;
         }
         let new = self.compression(how)?;
         let tasks = TileTasks { layout, tile_rows: new.tile_rows };
@@ -96,10 +97,10 @@ impl Table {
             |tile, encoded| output.add(tile, encoded),
         )?;
         output.finish()?;
-        Ok(summed.followed_by(&report))
+        Ok(sum_report.followed_by(&report))
     }
 
-    /// The codecs and tiles of the new table.
+    /// Selects the codecs and tiles of the new table.
     fn compression(&self, how: &TableCompression) -> Result<NewCompressedTable<'_>, Error> {
         let (layout, header) = (self.layout(), &self.hdu().header);
         let mut new = NewCompressedTable::of(layout);
@@ -113,10 +114,10 @@ impl Table {
             for (number, codec) in new.columns.iter_mut().enumerate() {
                 let name = Directives::column_codec(header, number + 1);
                 let name = name.map_err(|error| self.format_error(error))?;
-                let asked = name.and_then(|name| SlabAlgorithm::of_name(&name));
-                let asked = asked.map(|algorithm| SlabCodec { algorithm, ..*codec });
-                // As fpack, which takes its own choice where a column cannot have the codec.
-                *codec = asked.filter(SlabCodec::is_possible).unwrap_or(*codec);
+                let directive = name.and_then(|name| SlabAlgorithm::of_name(&name));
+                let directive = directive.map(|algorithm| SlabCodec { algorithm, ..*codec });
+                // As fpack, which uses its default if the codec does not support the column.
+                *codec = directive.filter(SlabCodec::is_possible).unwrap_or(*codec);
             }
         }
         new.tile_rows = how.rows.unwrap_or(new.tile_rows).min(layout.rows.max(1));
@@ -127,9 +128,9 @@ impl Table {
         for (number, name) in &how.codecs {
             let column = self.column_at(*number)?;
             let codec = &mut new.columns[*number];
-            let asked = SlabAlgorithm::of_name(name);
-            let asked = asked.map(|algorithm| SlabCodec { algorithm, ..*codec });
-            *codec = asked.filter(SlabCodec::is_possible).ok_or_else(|| {
+            let request = SlabAlgorithm::of_name(name);
+            let request = request.map(|algorithm| SlabCodec { algorithm, ..*codec });
+            *codec = request.filter(SlabCodec::is_possible).ok_or_else(|| {
                 let names = codec_names(|codec| codec.of_columns);
                 let expected = format!("{names} (RICE_1 of integers of up to 32 bits)");
                 let found = format!("{name} for {} ({})", self.words(*number), column.form);
@@ -140,7 +141,7 @@ impl Table {
             let is_shuffled =
                 matches!(codec.element, Element::Number(_)) && codec.element.bytes() > 1;
             if codec.algorithm == SlabAlgorithm::ShuffledGzip && !is_shuffled {
-                // The same bytes of single ones; funpack refuses these and complex numbers as GZIP_2.
+                // Shuffling single bytes changes nothing; funpack rejects GZIP_2 for them and for complex numbers.
                 codec.algorithm = SlabAlgorithm::Gzip;
             }
         }
@@ -201,8 +202,8 @@ impl Table {
             let (batch, later) = rest.split_at(whole.count().max(1));
             rest = later;
             let with_bytes = || batch.iter().filter(|place| !place.is_empty());
-            let ask = |ranges: &mut Vec<Range<u64>>| ranges.extend(with_bytes().cloned());
-            fetch(storage, ask, |fetched| {
+            let list = |ranges: &mut Vec<Range<u64>>| ranges.extend(with_bytes().cloned());
+            fetch(storage, list, |fetched| {
                 let mut piece = 0;
                 for place in batch {
                     let begin = encoded.arrays.len();
@@ -221,7 +222,7 @@ impl Table {
     }
 }
 
-/// An empty vector with room for `count` values; too little memory is an error.
+/// Returns an empty vector with room for `count` values; fails if memory is short.
 fn room<T>(count: usize) -> Result<Vec<T>, Error> {
     Ok(memory::with_room(count, "a tile of a table")?)
 }
@@ -229,13 +230,13 @@ fn room<T>(count: usize) -> Result<Vec<T>, Error> {
 /// A compressed column of a tile.
 #[derive(Debug, Default)]
 struct EncodedColumn {
-    /// The stream of its cell; of a column of arrays it is made when their places are known.
+    /// The stream of its cell; for a column of arrays, encoded once the offsets of the arrays are known.
     stream: Vec<u8>,
-    /// Of a column of arrays its descriptors in the original table,
+    /// For a column of arrays: its descriptors in the original table.
     fields: Vec<u8>,
-    /// the compressed arrays end to end,
+    /// For a column of arrays: the compressed arrays, contiguous.
     arrays: Vec<u8>,
-    /// and the bytes of each.
+    /// For a column of arrays: the bytes of each compressed array.
     stored: Vec<u64>,
 }
 
@@ -258,7 +259,7 @@ impl Tasks for TileTasks<'_> {
     }
 }
 
-/// The table that is being written.
+/// Writer of a compressed table.
 struct TableOutput<'a> {
     file: &'a mut FileWriter,
     hdu: HduWriter,
@@ -266,7 +267,7 @@ struct TableOutput<'a> {
     new: NewCompressedTable<'a>,
     scratch: CodecScratch,
     /// Bytes of the heap so far.
-    reached: u64,
+    heap_bytes: u64,
 }
 
 impl<'a> TableOutput<'a> {
@@ -278,12 +279,12 @@ impl<'a> TableOutput<'a> {
         let mut header = file.format_error(new.header(original))?;
         if file.updates_checksums() {
             // Room for the cards.
-            let stated = update_checksums(&mut header, OnesComplement::default(), file.tier());
-            file.format_error(stated)?;
+            let result = update_checksums(&mut header, OnesComplement::default(), file.tier());
+            file.format_error(result)?;
         }
         let row_bytes = new.columns.len() as u64 * DESCRIPTOR_BYTES;
         let hdu = HduWriter::begin(file, &header, new.tiles() * row_bytes)?;
-        Ok(TableOutput { file, hdu, original, new, scratch: CodecScratch::new(), reached: 0 })
+        Ok(TableOutput { file, hdu, original, new, scratch: CodecScratch::new(), heap_bytes: 0 })
     }
 
     /// Bytes of the rows.
@@ -291,16 +292,16 @@ impl<'a> TableOutput<'a> {
         self.new.tiles() * self.new.columns.len() as u64 * DESCRIPTOR_BYTES
     }
 
-    /// Adds the tile after those that were added before.
+    /// Appends the next tile.
     fn add(&mut self, tile: u64, columns: Vec<EncodedColumn>) -> Result<(), Error> {
         let mut row = Vec::with_capacity(columns.len() * DESCRIPTOR_BYTES as usize);
         let at = tile * columns.len() as u64 * DESCRIPTOR_BYTES;
         for mut column in columns {
             if !column.fields.is_empty() {
-                let mut reached = self.reached;
+                let mut heap_end = self.heap_bytes;
                 let place = |&bytes: &u64| {
-                    reached += bytes;
-                    (bytes, if bytes > 0 { reached - bytes } else { 0 })
+                    heap_end += bytes;
+                    (bytes, if bytes > 0 { heap_end - bytes } else { 0 })
                 };
                 let places =
                     memory::collected(column.stored.iter().map(place), "a tile of a table")?;
@@ -310,27 +311,27 @@ impl<'a> TableOutput<'a> {
                     .map_err(|error| refusal(error, "the descriptors of a column"))?;
             }
             let bytes = column.stream.len() as u64;
-            let start = if bytes > 0 { self.reached } else { 0 };
+            let start = if bytes > 0 { self.heap_bytes } else { 0 };
             row.extend([bytes, start].into_iter().flat_map(u64::to_be_bytes));
             self.append(&column.stream)?;
         }
         self.hdu.write(self.file, at, &row)
     }
 
-    /// Writes the next bytes of the heap.
+    /// Appends bytes to the heap.
     fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
         if bytes.is_empty() {
             return Ok(());
         }
-        self.hdu.write(self.file, self.rows_bytes() + self.reached, bytes)?;
-        self.reached += bytes.len() as u64;
+        self.hdu.write(self.file, self.rows_bytes() + self.heap_bytes, bytes)?;
+        self.heap_bytes += bytes.len() as u64;
         Ok(())
     }
 
     fn finish(mut self) -> Result<(), Error> {
-        self.new.heap_bytes = self.reached;
+        self.new.heap_bytes = self.heap_bytes;
         let header = self.file.format_error(self.new.header(self.original))?;
-        let bytes = self.rows_bytes() + self.reached;
+        let bytes = self.rows_bytes() + self.heap_bytes;
         self.hdu.finish(self.file, header, bytes, 0)
     }
 }

@@ -1,5 +1,5 @@
-//! Writing an image in compressed tiles: the tiles are made in parallel, each once, and their streams follow the rows of the
-//! table in the order of the tiles.
+//! Writes an image in compressed tiles. The tiles are computed in parallel, each once; their
+//! streams follow the rows of the table in the order of the tiles.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -21,43 +21,43 @@ use crate::file_writer::FileWriter;
 use crate::hdu_writer::HduWriter;
 use crate::image::no_memory;
 
-/// Pixels of the boxes that are made at a time: several tiles, whose pixels stay in the second-level cache.
+/// Pixels computed at a time: several tiles, whose pixels stay in the second-level cache.
 const BOX_PIXELS: u64 = 1 << 17;
-/// A heap that may be larger than this has descriptors of 64 bits.
+/// A heap that may exceed this size gets 64-bit descriptors.
 const WIDE_HEAP: u64 = 1 << 31;
 
-/// Where the pixels of a new image come from: fills a box with what the file would have.
+/// Source of the pixels of a new image: fills a box with pixels as stored in a file.
 pub(crate) type FillBox<'a> =
     dyn Fn(&Window, &mut Feed<'_>, &mut [u8]) -> Result<(), Error> + Sync + 'a;
 
-/// Writes a computed image in tiles as the next HDU of a file. `fill` gives its pixels as `to` encodes them; the returned
-/// report has the largest difference that compression makes.
+/// Writes a computed image in tiles as the next HDU of a file. `fill` returns its pixels in the
+/// encoding `to`; the report has the largest difference due to compression.
 pub(crate) fn write_tiles(
     image: &Computed,
     (new, header): (&NewImage, Header),
     to: &Encoding,
-    how: &TileCompression,
+    settings: &TileCompression,
     file: &mut FileWriter,
     run: &RunOptions<'_>,
     fill: &FillBox<'_>,
 ) -> Result<Report, Error> {
     let header = file.header_in_place(header)?;
     file.begin_extension()?;
-    let quantised = how.quantising(new.stored, 1).is_some();
-    check_values(new, how)?;
-    let codec = how.tile_codec(new, quantised)?;
-    let shape = how.tile_shape(&new.axes, &*codec)?;
+    let is_quantised = settings.quantising(new.stored, 1).is_some();
+    check_values(new, settings)?;
+    let codec = settings.tile_codec(new, is_quantised)?;
+    let shape = settings.tile_shape(&new.axes, &*codec)?;
     let grid = TileGrid::new(new.axes.clone(), shape.clone());
-    let seed = match how.seed {
+    let seed = match settings.seed {
         Some(seed) if (1..=10_000).contains(&seed) => seed,
         Some(seed) => {
             let expected = "a dither seed from 1 to 10000";
             return Err(Error::refused(Reason::TileCompression, expected, seed.to_string()));
         }
-        None if quantised && grid.count() > 0 => first_seed(image, &grid, to, fill)?,
+        None if is_quantised && grid.count() > 0 => first_seed(image, &grid, to, fill)?,
         None => 1,
     };
-    let quantising = how.quantising(new.stored, seed);
+    let quantising = settings.quantising(new.stored, seed);
     let encoder = TileEncoder { stored: new.stored, codec, quantising, tier: file.tier() };
     let sums = file.updates_checksums();
     let mut table = TileTable::begin(file, new, header, &encoder, &grid)?;
@@ -67,9 +67,9 @@ pub(crate) fn write_tiles(
         &tiles,
         run,
         |window, feed| {
-            let mut own = lock(&scratch).pop().unwrap_or_default();
-            let encoded = encode_box(&encoder, &grid, window, to, feed, &mut own, fill, sums);
-            lock(&scratch).push(own);
+            let mut buffers = lock(&scratch).pop().unwrap_or_default();
+            let encoded = encode_box(&encoder, &grid, window, to, feed, &mut buffers, fill, sums);
+            lock(&scratch).push(buffers);
             encoded
         },
         |_window, (encoded, sum)| {
@@ -81,7 +81,7 @@ pub(crate) fn write_tiles(
     Ok(report.with_rounding(step * table.finish()?))
 }
 
-/// Memory of a worker.
+/// Buffers of a worker.
 #[derive(Debug, Default)]
 struct Scratch {
     pixels: Vec<u8>,
@@ -90,7 +90,7 @@ struct Scratch {
 }
 
 #[expect(clippy::too_many_arguments, reason = "a step of `write_tiles`, with its values")]
-/// Compresses the tiles of a box, in their order, and sums its pixels for DATASUM of the original.
+/// Compresses the tiles of a box, in order, and sums its pixels for DATASUM of the original.
 fn encode_box(
     encoder: &TileEncoder,
     grid: &TileGrid,
@@ -116,19 +116,19 @@ fn encode_box(
     }
     let mut encoded = Vec::new();
     for tile in grid.touching(&window.first, &window.end()) {
-        let found = grid.tile(tile);
-        let bytes = found.pixels() as usize * size;
+        let position = grid.tile(tile);
+        let bytes = position.pixels() as usize * size;
         let words = room(words, bytes.div_ceil(8))?;
-        let tile_window = Window { first: found.first, count: found.shape };
+        let tile_window = Window { first: position.first, count: position.shape };
         let out = &mut bytemuck::cast_slice_mut::<u64, u8>(words)[..bytes];
         copy_common(size as u64, (window, pixels), (&tile_window, out));
-        let made = encoder.encode(tile, &tile_window.count, words, own);
-        encoded.push((tile, made.map_err(|error| of_tile(tile, error))?));
+        let result = encoder.encode(tile, &tile_window.count, words, own);
+        encoded.push((tile, result.map_err(|error| of_tile(tile, error))?));
     }
     Ok((encoded, sum))
 }
 
-/// The first numbers of a buffer; too little memory is an error.
+/// Returns the first numbers of a buffer; fails if memory is short.
 fn room<T: Clone + Default>(buffer: &mut Vec<T>, count: usize) -> Result<&mut [T], Error> {
     let bytes = count as u128 * size_of::<T>() as u128;
     sized(buffer, count).map_err(|_| no_memory("a tile to compress", bytes))
@@ -138,7 +138,7 @@ fn of_tile(tile: u64, error: CodecError) -> Error {
     refusal(error, &format!("tile {} (from 1)", tile + 1))
 }
 
-/// The error for what a codec cannot encode, or has too little memory for.
+/// Creates the error for content that a codec cannot encode, or for too little memory.
 pub(super) fn refusal(error: CodecError, place: &str) -> Error {
     if error.code == Code::NoMemory {
         return Error::refused(Reason::Memory, error.expected, error.found);
@@ -147,7 +147,7 @@ pub(super) fn refusal(error: CodecError, place: &str) -> Error {
     Error::refused(Reason::TileCompression, error.expected, found)
 }
 
-/// The seed for the random numbers of the dither, from the pixels of the first tile.
+/// Derives the seed of the dither from the pixels of the first tile.
 fn first_seed(
     image: &Computed,
     grid: &TileGrid,
@@ -164,16 +164,16 @@ fn first_seed(
     Ok(dither_seed(sum.sum()))
 }
 
-/// Refuses what would not come back as it was.
-fn check_values(new: &NewImage, how: &TileCompression) -> Result<(), Error> {
+/// Rejects settings that would not restore the pixels as requested.
+fn check_values(new: &NewImage, settings: &TileCompression) -> Result<(), Error> {
     let refused = |expected: &str, found: String| {
         Err(Error::refused(Reason::TileCompression, expected, found))
     };
-    let name = how.codec.to_ascii_uppercase();
+    let name = settings.codec.to_ascii_uppercase();
     let keeps_bits = codec_facts(&name).is_some_and(|codec| codec.keeps_bits);
     let keeping_bits = || codec_names(|codec| codec.keeps_bits);
-    let quantised = how.quantising(new.stored, 1).is_some();
-    if new.stored.is_float() && !quantised && !keeps_bits {
+    let is_quantised = settings.quantising(new.stored, 1).is_some();
+    if new.stored.is_float() && !is_quantised && !keeps_bits {
         let expected = format!("{} for floats that keep every bit", keeping_bits());
         return refused(&expected, name);
     }
@@ -184,19 +184,20 @@ fn check_values(new: &NewImage, how: &TileCompression) -> Result<(), Error> {
         let expected = format!("{} for integers of 64 bits", keeping_bits());
         return refused(&expected, name);
     }
-    if name == "HCOMPRESS_1" && quantised && how.dither == Dither::SubtractiveKeepingZeros {
-        return refused("another dither for HCOMPRESS_1", how.dither.as_str().to_owned());
+    if name == "HCOMPRESS_1" && is_quantised && settings.dither == Dither::SubtractiveKeepingZeros {
+        return refused("another dither for HCOMPRESS_1", settings.dither.as_str().to_owned());
     }
-    if name == "HCOMPRESS_1" && how.scale != 0 && (quantised || new.blank.is_some()) {
-        // The integers that mean NaN or BLANK would become others.
+    if name == "HCOMPRESS_1" && settings.scale != 0 && (is_quantised || new.blank.is_some()) {
+        // Lossy compression would change the integers that represent NaN or BLANK.
         let expected = "scale 0 of HCOMPRESS_1 for pixels that may be undefined";
-        return refused(expected, format!("scale {}", how.scale));
+        return refused(expected, format!("scale {}", settings.scale));
     }
     Ok(())
 }
 
-/// The shape of the boxes in which tiles are made: whole tiles, as many as stay in a cache. A box goes on along an axis only
-/// if it has all of the axes before, so that the tiles of all boxes ascend.
+/// Returns the shape of the boxes to compress: whole tiles, as many as fit in a cache. A box
+/// extends along an axis only if it spans all previous axes, so that tile numbers ascend over all
+/// boxes.
 fn box_shape(grid: &TileGrid) -> Vec<u64> {
     let mut shape: Vec<u64> = grid
         .tile_shape()
@@ -219,14 +220,14 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the streams of this many pixels may need descriptors of 64 bits.
+/// Whether the streams of this many pixels may need 64-bit descriptors.
 fn may_be_wide(pixels: u64, stored: StoredType, tiles: u64) -> bool {
-    // A pixel takes up to three words of PLIO_1; other streams are at most an eighth longer than their pixels.
+    // A pixel may need three 16-bit words in PLIO_1; other streams exceed their pixels by at most an eighth.
     let most_bytes = pixels * (stored.bytes() as u64).max(6);
     most_bytes + most_bytes / 8 + tiles * 64 > WIDE_HEAP
 }
 
-/// The table that is being written.
+/// Writer of the table of tiles.
 struct TileTable<'a> {
     file: &'a mut FileWriter,
     hdu: HduWriter,
@@ -235,8 +236,8 @@ struct TileTable<'a> {
     tiles: u64,
     row_bytes: u64,
     /// Bytes of the heap so far.
-    reached: u64,
-    /// The sum of the pixels as the original has them.
+    heap_bytes: u64,
+    /// Checksum of the uncompressed pixels.
     plain_sum: OnesComplement,
     largest: f64,
 }
@@ -251,9 +252,9 @@ impl<'a> TileTable<'a> {
     ) -> Result<TileTable<'a>, Error> {
         let tiles = grid.count();
         let wide = may_be_wide(grid.axes().iter().product(), new.stored, tiles);
-        let quantisation = encoder.quantising.map(|how| NewQuantisation {
-            dither: how.dither,
-            seed: how.seed,
+        let quantisation = encoder.quantising.map(|quantising| NewQuantisation {
+            dither: quantising.dither,
+            seed: quantising.seed,
             blank: Some(i64::from(BLANK)),
         });
         let new = NewTiledImage {
@@ -273,7 +274,7 @@ impl<'a> TileTable<'a> {
         let row_bytes = arrays * if wide { 16 } else { 8 } + numbers * 8;
         let hdu = HduWriter::begin(file, &header, tiles * row_bytes)?;
         let plain_sum = OnesComplement::default();
-        let (reached, largest) = (0, 0.0);
+        let (heap_bytes, largest) = (0, 0.0);
         Ok(TileTable {
             file,
             hdu,
@@ -281,23 +282,23 @@ impl<'a> TileTable<'a> {
             new,
             tiles,
             row_bytes,
-            reached,
+            heap_bytes,
             plain_sum,
             largest,
         })
     }
 
-    /// Adds tiles that follow each other, and those that were added before.
+    /// Appends consecutive tiles.
     fn add(&mut self, tiles: &[(u64, EncodedTile)]) -> Result<(), Error> {
         let Some(&(first, _)) = tiles.first() else { return Ok(()) };
         let mut rows = Vec::new();
-        let mut next = self.reached;
+        let mut heap_end = self.heap_bytes;
         let element = if self.new.codec.name() == "PLIO_1" { 2 } else { 1 };
         for (_, encoded) in tiles {
             self.largest = self.largest.max(encoded.error);
             let count = encoded.stream.len() as u64 / element;
-            let place = next;
-            next += encoded.stream.len() as u64;
+            let place = heap_end;
+            heap_end += encoded.stream.len() as u64;
             self.descriptor(&mut rows, if encoded.is_plain_gzip { 0 } else { count }, place);
             if self.new.gzip_column {
                 self.descriptor(&mut rows, if encoded.is_plain_gzip { count } else { 0 }, place);
@@ -310,12 +311,12 @@ impl<'a> TileTable<'a> {
         self.hdu.write(self.file, first * self.row_bytes, &rows)?;
         let heap = self.tiles * self.row_bytes;
         if let [(_, only)] = tiles {
-            self.hdu.write(self.file, heap + self.reached, &only.stream)?;
+            self.hdu.write(self.file, heap + self.heap_bytes, &only.stream)?;
         } else {
             let streams: Vec<&[u8]> = tiles.iter().map(|(_, encoded)| &*encoded.stream).collect();
-            self.hdu.write(self.file, heap + self.reached, &streams.concat())?;
+            self.hdu.write(self.file, heap + self.heap_bytes, &streams.concat())?;
         }
-        self.reached = next;
+        self.heap_bytes = heap_end;
         Ok(())
     }
 
@@ -328,16 +329,16 @@ impl<'a> TileTable<'a> {
         }
     }
 
-    /// Ends the table; gives the largest difference that compression makes.
+    /// Ends the table; returns the largest difference due to compression.
     fn finish(mut self) -> Result<f64, Error> {
-        self.new.heap_bytes = self.reached;
+        self.new.heap_bytes = self.heap_bytes;
         if self.file.updates_checksums() {
             let (header, tier) = (&mut self.image_header, self.file.tier());
-            let stated = update_checksums(header, self.plain_sum, tier);
-            self.file.format_error(stated)?;
+            let result = update_checksums(header, self.plain_sum, tier);
+            self.file.format_error(result)?;
         }
         let header = self.file.format_error(self.new.header(&self.image_header))?;
-        let data_bytes = self.tiles * self.row_bytes + self.reached;
+        let data_bytes = self.tiles * self.row_bytes + self.heap_bytes;
         self.hdu.finish(self.file, header, data_bytes, 0)?;
         Ok(self.largest)
     }
@@ -349,7 +350,7 @@ mod tests {
 
     #[test]
     fn heaps_of_masks_that_change_at_each_pixel_have_wide_descriptors() {
-        // A list of PLIO_1 has up to 6 bytes for a pixel of 2.
+        // A PLIO_1 list has up to 6 bytes per 2-byte pixel.
         assert!(may_be_wide(1 << 29, StoredType::I16, 1 << 14));
         assert!(!may_be_wide(1 << 28, StoredType::I16, 1 << 14));
         assert!(may_be_wide(1 << 29, StoredType::I32, 1 << 14));
