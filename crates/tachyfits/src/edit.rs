@@ -1,10 +1,10 @@
-//! Editing a file: changes are collected, can be read as the file that they would make, and are
-//! written at once, completely or not at all.
+//! Edits a file: changes are collected, can be previewed as a file, and are committed at once,
+//! completely or not at all.
 //!
 //! An edited file is a list of HDUs, each a header and a rope of data (see `content`). Nothing is
-//! read or moved before `Editor::commit`. It writes the parts that are not in their position
-//! yet, under a journal that can undo it, if that is less than writing a new file; otherwise a new
-//! file replaces the old one.
+//! read or moved before `Editor::commit`. If it costs less than a new file, the commit writes only
+//! the parts that changed or moved, under a journal that can undo it; otherwise a new file replaces
+//! the old one.
 
 mod commit;
 mod content;
@@ -79,11 +79,11 @@ impl Editor {
     /// As [`FitsFile::open`], and [`Reason::Edit`] if the file is compressed.
     pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Editor, Error> {
         let path = path.as_ref();
-        // An edit changes the HDUs that the file has, compressed ones too.
+        // An edit changes the HDUs as stored, including compressed ones.
         let options = &OpenOptions { raw: true, ..options.clone() };
         let file = FitsFile::open_for(&path.into(), options, Purpose::Changing)?;
         let stamp = Stamp::of(path)?;
-        // The stamp is that of what was opened.
+        // The stamp must belong to the opened file.
         file.shared_bytes().check_unchanged()?;
         if file.bytes() != stamp.bytes() {
             let expected = "a file whose bytes are those of its HDUs";
@@ -111,17 +111,17 @@ impl Editor {
         &self.notices
     }
 
-    /// The file's name.
+    /// Name of the file.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many HDUs there are now.
+    /// Number of HDUs after the edits.
     pub fn hdus(&self) -> usize {
         self.units.len()
     }
 
-    /// The header of an HDU, as edited. Checksums are updated when it is written.
+    /// Header of an HDU, as edited. Checksums are updated when the file is written.
     ///
     /// # Errors
     /// [`Reason::NoSuchHdu`].
@@ -129,12 +129,13 @@ impl Editor {
         Ok(self.unit(hdu)?.header())
     }
 
-    /// Changes the header of an HDU; all bytes of cards that are not changed stay.
+    /// Changes the header of an HDU; the bytes of unchanged cards stay.
     ///
     /// # Errors
-    /// What `change` gives, and [`Reason::Structure`] if a card was changed, moved or removed that says where the data are or
-    /// how tiles are compressed, the data could not be read afterwards, two columns would have one name, TDIMn would not fit
-    /// its column, or EXTEND denies the extensions that follow. The header is then as it was.
+    /// Errors of `change`, and [`Reason::Structure`] if a card that determines the position of the
+    /// data or the compression of tiles was changed, moved or removed, if the data became
+    /// unreadable, two columns would have one name, TDIMn would not fit its column, or EXTEND
+    /// denies the extensions that follow. On error the header is unchanged.
     pub fn change_header<T>(
         &mut self,
         hdu: usize,
@@ -161,7 +162,7 @@ impl Editor {
         Ok(value)
     }
 
-    /// Sets a keyword, as [`Header::set`]: an empty comment keeps the one that is there.
+    /// Sets a keyword, as [`Header::set`]: an empty comment keeps the present one.
     ///
     /// # Errors
     /// As [`Editor::change_header`].
@@ -175,7 +176,7 @@ impl Editor {
         self.change_header(hdu, |header| header.set(keyword, value, comment))
     }
 
-    /// Removes all cards of a keyword, as [`Header::remove`] does; gives how many there were.
+    /// Removes all cards of a keyword, as [`Header::remove`]; returns their number.
     ///
     /// # Errors
     /// As [`Editor::change_header`].
@@ -183,7 +184,7 @@ impl Editor {
         self.change_header(hdu, |header| Ok(header.remove(keyword)))
     }
 
-    /// Gives the first card of a keyword another keyword; false if there is none.
+    /// Renames the first card of a keyword; returns false if there is none.
     ///
     /// # Errors
     /// As [`Editor::change_header`].
@@ -191,7 +192,7 @@ impl Editor {
         self.change_header(hdu, |header| header.rename(keyword, to))
     }
 
-    /// Inserts a card before the card of index `at`, or after the last.
+    /// Inserts a card before the card with index `at`, or after the last.
     ///
     /// # Errors
     /// As [`Editor::change_header`].
@@ -202,29 +203,29 @@ impl Editor {
         })
     }
 
-    /// States DATASUM and CHECKSUM of an HDU when it is written, taken from all of its bytes. Where they are stated
-    /// already they are kept right without this.
+    /// Writes DATASUM and CHECKSUM of an HDU on commit, computed from all of its bytes. Existing
+    /// sums are updated without this call.
     ///
     /// # Errors
-    /// [`Reason::NoSuchHdu`]; [`Reason::DataMissing`] if the data are cut short: sums of a part would be those of no HDU.
+    /// [`Reason::NoSuchHdu`]; [`Reason::DataMissing`] if the data are truncated.
     pub fn update_checksums(&mut self, hdu: usize) -> Result<(), Error> {
         self.check_pixels(hdu)?;
         self.units[hdu].updates_checksums = true;
         Ok(())
     }
 
-    /// Inserts a copy of an HDU of any file, computed ones too, before the HDU of index `at`; at the end if there is none.
-    /// A primary HDU becomes an IMAGE extension and back as its place asks; a table as the first HDU gets a primary HDU
-    /// without data before it.
+    /// Inserts a copy of an HDU of any file, computed or not, before the HDU with index `at`, or at
+    /// the end. A primary HDU becomes an IMAGE extension and vice versa, as its position requires;
+    /// a table as the first HDU gets a primary HDU without data before it.
     ///
     /// # Errors
-    /// [`Reason::NoSuchHdu`], [`Reason::DataMissing`] if the HDU is cut short, [`Reason::Edit`] for random groups, which
-    /// no extension can hold.
+    /// [`Reason::NoSuchHdu`], [`Reason::DataMissing`] if the HDU is truncated, [`Reason::Edit`] for
+    /// random groups, which cannot be an extension.
     pub fn copy(&mut self, at: usize, from: &FitsFile, hdu: usize) -> Result<(), Error> {
-        let found = from.hdu_with_data(hdu)?;
+        let original = from.hdu_with_data(hdu)?;
         let storage = Arc::clone(from.storage_of(hdu));
-        // The edited file itself may have been opened once more, and any other source may be computed from it: what is to
-        // be written over is read before.
+        // The source may be the edited file itself, opened again, or computed from it: bytes that
+        // the commit overwrites must be read first.
         let is_file = matches!(from.storage(), "auto" | "positioned" | "mapped" | "direct");
         let reads_own = match from.storage() {
             "memory" => false,
@@ -232,13 +233,13 @@ impl Editor {
         };
         let own = is_file && reads_own && Arc::ptr_eq(&storage, from.shared_bytes());
         let source: Arc<dyn Source> = Arc::new(StoredSource { storage, own, reads_own });
-        let mut unit = EditedHdu::of(found, &source, own);
+        let mut unit = EditedHdu::of(original, &source, own);
         unit.updates_checksums =
             from.storage() == "edited" && edited_sums::has_blank(unit.header());
         self.insert(at, unit)
     }
 
-    /// Removes an HDU. If a table is the first then, a primary HDU without data takes the place.
+    /// Removes an HDU. If a table becomes the first HDU, a primary HDU without data is inserted before it.
     ///
     /// # Errors
     /// [`Reason::NoSuchHdu`].
@@ -249,10 +250,10 @@ impl Editor {
         self.arrange(units)
     }
 
-    /// The file as it will be, to be read like any other; sums that writing will change are blank.
+    /// Returns the edited file for reading; sums that a commit will change are blank.
     ///
     /// # Errors
-    /// As [`Editor::commit`], but for writing.
+    /// As [`Editor::commit`], except errors of writing.
     pub fn preview(&self) -> Result<FitsFile, Error> {
         let mut units = self.units.clone();
         for unit in &mut units {
@@ -262,12 +263,12 @@ impl Editor {
         FitsFile::from_storage(Arc::new(plan.checking(&self.own)), &self.options)
     }
 
-    /// Writes all changes. With `sync` a new file survives a power failure when this returns; a
-    /// file changed in place does in any case.
+    /// Writes all changes. With `sync`, a new file survives a power failure once this returns; a
+    /// file changed in place always does.
     ///
     /// # Errors
-    /// [`tachyfits_io::IoError::Changed`] if the file was changed by others since it was opened, and if it cannot be
-    /// written. The file is then as it was.
+    /// [`tachyfits_io::IoError::Changed`] if another process changed the file since it was opened,
+    /// and if it cannot be written. On error the file is unchanged.
     pub fn commit(self, sync: bool, run: &RunOptions<'_>) -> Result<Committed, Error> {
         let mut units = self.units.clone();
         let tier = tier();
@@ -284,8 +285,8 @@ impl Editor {
         self.arrange(units)
     }
 
-    /// Takes these HDUs, each with the mandatory cards that its place asks for; EXTEND and NEXTEND of the first say what is
-    /// there.
+    /// Replaces the list of HDUs; updates the mandatory cards that depend on the position of an
+    /// HDU, and EXTEND and NEXTEND of the first HDU.
     fn arrange(&mut self, mut units: Vec<EditedHdu>) -> Result<(), Error> {
         if !units.first().is_some_and(EditedHdu::may_be_first) {
             units.insert(0, EditedHdu::new(Header::empty_primary(), memory(Vec::new())));
@@ -306,11 +307,11 @@ impl Editor {
         }
         let extensions = units.len() - 1;
         let first = &mut units[0];
-        let counted = first.header().get_i64("NEXTEND").ok().flatten();
+        let declared = first.header().get_i64("NEXTEND").ok().flatten();
         if extensions > 0 && denies_extensions(first.header()) {
             self.format_error(first.header_mut().set("EXTEND", true, ""))?;
         }
-        if counted.is_some_and(|counted| counted != extensions as i64) {
+        if declared.is_some_and(|declared| declared != extensions as i64) {
             self.format_error(first.header_mut().set("NEXTEND", extensions, ""))?;
         }
         self.units = units;
@@ -329,7 +330,7 @@ impl Editor {
     }
 }
 
-/// Whether a primary header says that no extensions follow.
+/// Whether a primary header denies extensions.
 fn denies_extensions(header: &Header) -> bool {
     header.get_logical("EXTEND") == Ok(Some(false))
 }

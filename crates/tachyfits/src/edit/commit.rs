@@ -1,5 +1,5 @@
-//! Writing what was edited: in place where little changes and the rest stays where it is, else as a new file that takes the
-//! place of the old one when it is complete.
+//! Commits an edit: in place if little changes and the rest keeps its position, else as a new file
+//! that replaces the old one when it is complete.
 
 use std::ops::Range;
 use std::path::Path;
@@ -13,24 +13,24 @@ use tachyfits_memory as memory;
 use super::plan::EditPlan;
 use crate::error::Error;
 
-/// Bytes of a task.
+/// Bytes per task.
 const PIECE_BYTES: u64 = 1 << 20;
-/// Purpose of the memory, for errors.
+/// Purpose of the allocation, for error messages.
 const PART: &str = "a part of an edited file";
 
 /// Result of [`super::Editor::commit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Committed {
-    /// The file was changed in place, not replaced by a new one.
+    /// Whether the file was changed in place; otherwise a new file replaced it.
     pub in_place: bool,
-    /// Bytes written to it.
+    /// Bytes written.
     pub bytes_written: u64,
-    /// Its size now.
+    /// Size of the file after the commit.
     pub bytes: u64,
 }
 
-/// Writes the plan.
+/// Writes the plan to the file.
 pub(crate) fn commit(
     path: &Path,
     stamp: &Stamp,
@@ -46,14 +46,14 @@ pub(crate) fn commit(
     let cost = plan.cost(&dirty);
     let changed = Committed { in_place: true, bytes_written: cost.written, bytes };
     let rebuilt = Committed { in_place: false, bytes_written: bytes, bytes };
-    // Other names of the file would keep the old one.
+    // A new file would leave other names (hard links) with the old content.
     if stamp.has_other_names() {
         return in_place(path, stamp, plan, &dirty, run).map(|()| changed);
     }
-    // A new file is read and written once.
+    // A new file costs one read and one write of all bytes.
     if cost.in_place() <= 2 * bytes {
         return match in_place(path, stamp, plan, &dirty, run) {
-            // No journal can be made: another user has put something in its place, or its name is too long.
+            // The journal cannot be created: another user's file has its name, or the name is too long.
             Err(Error::Io(IoError::Create { .. })) => {
                 rebuild(path, stamp, plan, sync, run).map(|()| rebuilt)
             }
@@ -61,7 +61,7 @@ pub(crate) fn commit(
         };
     }
     match rebuild(path, stamp, plan, sync, run) {
-        // No new file can be made, or none of this owner with these rights: the old one may still be written.
+        // A new file with this owner and permissions cannot be created, but the old one may be writable.
         Err(Error::Io(IoError::Create { .. })) => {
             in_place(path, stamp, plan, &dirty, run).map(|()| changed)
         }
@@ -76,22 +76,22 @@ fn in_place(
     dirty: &[Range<u64>],
     run: &RunOptions<'_>,
 ) -> Result<(), Error> {
-    // Parts that come from the file itself are read before anything is written to it.
-    let mut kept = SpoolWriter::new(plan.name(), SpoolOptions::default());
+    // Read parts that come from the file itself before writing to it.
+    let mut spool = SpoolWriter::new(plan.name(), SpoolOptions::default());
     let mut piece = Vec::new();
     let is_own = |range: &Range<u64>| plan.rope.reads_own(range.clone());
     for range in dirty.iter().filter(|range| is_own(range)) {
         for part in pieces(range) {
             memory::resize(&mut piece, (part.end - part.start) as usize, 0, PART)?;
             plan.read_exact_at(part.start, &mut piece)?;
-            kept.write_all(&piece)?;
+            spool.write_all(&piece)?;
         }
     }
-    let kept = kept.finish()?;
+    let spool = spool.finish()?;
     // Check before writing: new pixels that are computed from this file would fail the check afterwards.
     plan.rope.check_unchanged()?;
     let patch = Patch::begin(path, stamp, dirty, plan.bytes())?;
-    let mut taken = 0;
+    let mut position = 0;
     for range in dirty {
         if !is_own(range) {
             copy(plan, range.clone(), run, |at, bytes| Ok(patch.write_all_at(at, bytes)?))?;
@@ -99,8 +99,8 @@ fn in_place(
         }
         for part in pieces(range) {
             memory::resize(&mut piece, (part.end - part.start) as usize, 0, PART)?;
-            kept.read_exact_at(taken, &mut piece)?;
-            taken += piece.len() as u64;
+            spool.read_exact_at(position, &mut piece)?;
+            position += piece.len() as u64;
             patch.write_all_at(part.start, &piece)?;
         }
     }
@@ -114,7 +114,7 @@ fn rebuild(
     sync: bool,
     run: &RunOptions<'_>,
 ) -> Result<(), Error> {
-    let _held = stamp.hold(path)?;
+    let _lock = stamp.hold(path)?;
     let mut output = OutputFile::succeed(path)?;
     output.reserve(plan.bytes())?;
     copy(plan, 0..plan.bytes(), run, |at, bytes| Ok(output.write_all_at(at, bytes)?))?;
@@ -127,7 +127,7 @@ fn rebuild(
     Ok(())
 }
 
-/// Hands a range to `write`, piece by piece, on several threads.
+/// Passes a range to `write`, piece by piece, on several threads.
 fn copy(
     plan: &EditPlan,
     range: Range<u64>,
@@ -146,7 +146,7 @@ fn copy(
     )
 }
 
-/// A range in pieces.
+/// Tasks: a range in pieces.
 struct CommitTasks(Range<u64>);
 
 impl Tasks for CommitTasks {

@@ -1,8 +1,8 @@
-//! The data of an HDU that is being edited: a rope of pieces, each a part of something that can be read. Cutting and
-//! joining ropes moves no bytes.
+//! Data of an edited HDU: a rope of pieces, each a part of a readable source. Cutting and
+//! concatenating ropes moves no bytes.
 //!
-//! A piece may be bytes of the edited file itself; the rope says which of its parts are, so that only the others need to be
-//! written where the data stay in their place.
+//! A piece may consist of bytes of the edited file itself; the rope lists these parts, so that an
+//! edit in place writes only the others.
 
 use std::fmt;
 use std::ops::Range;
@@ -13,23 +13,23 @@ use tachyfits_memory::{self as memory, NoMemory};
 
 use super::edited_cells::Overlay;
 
-/// Purpose of the memory, for errors.
+/// Purpose of the allocation, for error messages.
 pub(super) const PARTS: &str = "the parts of an edited file";
 
-/// Ranges with at most this number of bytes between them are written as one: less than a page of the page cache.
+/// Ranges separated by at most this many bytes are written as one: less than a page of the page cache.
 pub(super) const NEAR_BYTES: u64 = 4096 - 1;
 
-/// Pieces of one source with gaps up to this many bytes are read together.
+/// Pieces of one source separated by at most this many bytes are read together.
 const GAP_BYTES: u64 = 32 << 10;
-/// The most bytes that are read together for the sake of pieces.
+/// Maximum bytes that are read together.
 const TOGETHER_BYTES: u64 = 1 << 20;
 
 /// The source of a piece.
 pub(crate) trait Source: Storage {
-    /// Appends the parts that are bytes of the edited file, in rising order; those not within `range` may be left out.
+    /// Appends the parts that are bytes of the edited file, in ascending order; parts outside `range` may be omitted.
     ///
     /// # Errors
-    /// If there is too little memory.
+    /// If memory runs out.
     fn kept(&self, range: Range<u64>, parts: &mut Vec<KeptBytes>) -> Result<(), NoMemory>;
 
     /// Whether reading it reads the edited file.
@@ -40,23 +40,23 @@ pub(crate) trait Source: Storage {
         false
     }
 
-    /// Number of stacked sources.
+    /// Nesting depth of sources.
     fn depth(&self) -> usize {
         0
     }
 
-    /// Itself, if it is rows with updated cells.
+    /// Returns itself, if it is rows with updated cells.
     fn as_overlay(&self) -> Option<&Overlay> {
         None
     }
 }
 
-/// A part of some data that is the bytes of the edited file.
+/// A part of some data that consists of bytes of the edited file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeptBytes {
-    /// Where it is in the data.
+    /// Offset in the data.
     pub(crate) at: u64,
-    /// Where it is in the edited file.
+    /// Offset in the edited file.
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
 }
@@ -65,9 +65,9 @@ pub(crate) struct KeptBytes {
 #[derive(Debug)]
 pub(crate) struct StoredSource {
     pub(crate) storage: Arc<dyn Storage>,
-    /// It is the edited file.
+    /// Whether it is the edited file.
     pub(crate) own: bool,
-    /// Reading it may read the edited file, as an image computed from that file does.
+    /// Whether reading it may read the edited file, as for an image computed from that file.
     pub(crate) reads_own: bool,
 }
 
@@ -89,7 +89,7 @@ impl Source for StoredSource {
     }
 }
 
-/// Passes reading on to another storage.
+/// Implements `Storage` by delegation to a field.
 macro_rules! storage_of {
     ($type:ty, $field:ident) => {
         impl Storage for $type {
@@ -143,10 +143,10 @@ macro_rules! storage_of {
 }
 storage_of!(StoredSource, storage);
 
-/// Some data, as pieces one after the other.
+/// Data as a sequence of pieces.
 #[derive(Clone, Default)]
 pub(crate) struct Rope {
-    /// Where each piece begins, and the piece.
+    /// Offset of each piece, and the piece.
     pieces: Vec<(u64, RopePiece)>,
     bytes: u64,
 }
@@ -154,7 +154,7 @@ pub(crate) struct Rope {
 #[derive(Clone)]
 struct RopePiece {
     source: Arc<dyn Source>,
-    /// Where the piece begins in its source.
+    /// Offset of the piece in its source.
     from: u64,
     bytes: u64,
 }
@@ -166,14 +166,14 @@ impl fmt::Debug for Rope {
 }
 
 impl Rope {
-    /// A part of a source.
+    /// Creates a rope from a part of a source.
     pub(crate) fn of(source: Arc<dyn Source>, range: Range<u64>) -> Rope {
         let mut rope = Rope::default();
         rope.push(RopePiece { source, from: range.start, bytes: range.end - range.start });
         rope
     }
 
-    /// All of a storage that is not the edited file.
+    /// Creates a rope from a whole storage other than the edited file.
     pub(crate) fn of_storage(storage: Arc<dyn Storage>) -> Rope {
         let bytes = storage.bytes();
         Rope::of(Arc::new(StoredSource { storage, own: false, reads_own: false }), 0..bytes)
@@ -199,12 +199,12 @@ impl Rope {
         self.pieces.push((begin, piece));
     }
 
-    /// Adds another rope behind this one.
+    /// Appends another rope.
     pub(crate) fn append(&mut self, other: Rope) {
         other.pieces.into_iter().for_each(|(_, piece)| self.push(piece));
     }
 
-    /// Adds a part of another rope.
+    /// Appends a part of another rope.
     pub(crate) fn append_part(&mut self, other: &Rope, range: Range<u64>) {
         for index in other.first_piece(range.start)..other.pieces.len() {
             let (begin, piece) = &other.pieces[index];
@@ -218,17 +218,17 @@ impl Rope {
         }
     }
 
-    /// A part of the data.
+    /// Returns a part of the data.
     pub(crate) fn part(&self, range: Range<u64>) -> Rope {
         let mut part = Rope::default();
         part.append_part(self, range);
         part
     }
 
-    /// The parts of `range` that are bytes of the edited file, in rising order.
+    /// Appends the parts of `range` that are bytes of the edited file, in ascending order.
     ///
     /// # Errors
-    /// If there is too little memory.
+    /// If memory runs out.
     pub(crate) fn kept(
         &self,
         range: Range<u64>,
@@ -242,21 +242,21 @@ impl Rope {
             let within = piece.from..piece.from + piece.bytes;
             let first = parts.len();
             piece.source.kept(within.clone(), parts)?;
-            let mut kept = first;
+            let mut next = first;
             for index in first..parts.len() {
                 let part = parts[index];
                 let start = part.at.max(within.start);
                 let end = (part.at + part.bytes).min(within.end);
-                // In the rope, and cut to the range.
+                // Offset in the rope, clipped to the range.
                 let at = (start.max(within.start) - within.start + begin).max(range.start);
                 let stop = (end.max(start) - within.start + begin).min(range.end);
                 if at < stop {
                     let skipped = at + within.start - begin - part.at;
-                    parts[kept] = KeptBytes { at, offset: part.offset + skipped, bytes: stop - at };
-                    kept += 1;
+                    parts[next] = KeptBytes { at, offset: part.offset + skipped, bytes: stop - at };
+                    next += 1;
                 }
             }
-            parts.truncate(kept);
+            parts.truncate(next);
         }
         Ok(())
     }
@@ -268,7 +268,7 @@ impl Rope {
         within.into_iter().any(|(_, piece)| piece.source.reads_own())
     }
 
-    /// The source that all of the data are the whole of.
+    /// Returns the source, if the data are exactly the whole of one.
     pub(crate) fn whole_source(&self) -> Option<&dyn Source> {
         match &self.pieces[..] {
             [(_, piece)] if piece.from == 0 && piece.bytes == piece.source.bytes() => {
@@ -278,17 +278,17 @@ impl Rope {
         }
     }
 
-    /// Largest number of stacked sources.
+    /// Maximum nesting depth of sources.
     pub(crate) fn depth(&self) -> usize {
         self.pieces.iter().map(|(_, piece)| piece.source.depth()).max().unwrap_or(0)
     }
 
-    /// The index of the piece that has the byte `at`.
+    /// Returns the index of the piece that contains byte `at`.
     fn first_piece(&self, at: u64) -> usize {
         self.pieces.partition_point(|(begin, piece)| begin + piece.bytes <= at)
     }
 
-    /// Fills `buffer` with the bytes from `offset` on, which are all within the rope.
+    /// Fills `buffer` with the bytes from `offset` on; all must be within the rope.
     pub(crate) fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         let end = offset + buffer.len() as u64;
         let mut index = self.first_piece(offset);
@@ -321,29 +321,29 @@ impl Rope {
         Ok(())
     }
 
-    /// How many pieces from `index` on are read together: near each other in one source.
+    /// Counts the pieces from `index` on to read together: close to each other in one source.
     fn together(&self, index: usize, at: u64, end: u64) -> usize {
         let (begin, first) = &self.pieces[index];
         let from = first.from + at - begin;
         let mut count = 1;
-        let mut reached = first.from + first.bytes;
+        let mut last_end = first.from + first.bytes;
         for (begin, piece) in &self.pieces[index + 1..] {
             let near = *begin < end
                 && Arc::ptr_eq(&piece.source, &first.source)
-                && piece.from >= reached
-                && piece.from - reached <= GAP_BYTES
+                && piece.from >= last_end
+                && piece.from - last_end <= GAP_BYTES
                 && piece.from + piece.bytes - from <= TOGETHER_BYTES;
             if !near {
                 break;
             }
-            reached = piece.from + piece.bytes;
+            last_end = piece.from + piece.bytes;
             count += 1;
         }
         count
     }
 
-    /// As [`Storage::check_unchanged`], of every source once but the edited file, which the editor checks before it
-    /// changes it.
+    /// Checks every source once, as [`Storage::check_unchanged`], except the edited file, which the
+    /// editor checks before changing it.
     pub(crate) fn check_unchanged(&self) -> Result<(), IoError> {
         let sources = || self.pieces.iter().map(|(_, piece)| &piece.source);
         let before = std::iter::once(None).chain(sources().map(Some));
@@ -353,7 +353,7 @@ impl Rope {
         sources().zip(before).filter(is_next).try_for_each(|(source, _)| source.check_unchanged())
     }
 
-    /// The bytes without copying, where one piece has them in memory.
+    /// Borrows bytes, if a piece has all of them in memory.
     pub(crate) fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
         let (begin, piece) = self.pieces.get(self.first_piece(range.start))?;
         let within = *begin <= range.start && range.end <= begin + piece.bytes;
@@ -389,7 +389,7 @@ mod tests {
     }
 
     proptest! {
-        /// Cutting and joining as with plain vectors; pieces marked as kept are those of the file.
+        /// Ropes behave as vectors when cut and concatenated; pieces marked as kept are bytes of the file.
         #[test]
         fn ropes_are_what_vectors_are(
             cuts in prop::collection::vec((0usize..300, 0usize..300, 0usize..300, any::<bool>()), 1..20),
@@ -431,10 +431,10 @@ mod tests {
             }
             let mut parts = Vec::new();
             rope.kept(from as u64..to as u64, &mut parts).unwrap();
-            let mut reached = from as u64;
+            let mut last_end = from as u64;
             for KeptBytes { at, offset, bytes } in parts {
-                prop_assert!(at >= reached && at + bytes <= to as u64 && bytes > 0);
-                reached = at + bytes;
+                prop_assert!(at >= last_end && at + bytes <= to as u64 && bytes > 0);
+                last_end = at + bytes;
                 let (at, offset) = (at as usize, offset as usize);
                 prop_assert_eq!(&twin[at..at + bytes as usize], &old[offset..offset + bytes as usize]);
             }

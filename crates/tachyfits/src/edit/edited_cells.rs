@@ -1,8 +1,7 @@
-//! Rows some of whose bytes have been replaced: cells that were updated. The rows themselves stay where they are; each
-//! read of them gets the new bytes laid over it.
+//! Rows with updated cells. The rows themselves are not changed; each read replaces the updated bytes.
 //!
-//! Updates of few cells are kept as one sorted list of bytes; lists of about the same length are merged, so that very many
-//! single updates cost little more each than the logarithm of their number.
+//! Updates of few cells are stored as one sorted list of bytes; lists of similar length are merged,
+//! so that the cost of each of many single updates grows only logarithmically with their number.
 
 use std::fmt;
 use std::ops::Range;
@@ -14,30 +13,30 @@ use tachyfits_memory::{self as memory, NoMemory};
 
 use super::content::{KeptBytes, NEAR_BYTES, PARTS, Rope, Source};
 
-/// See the module.
+/// Rows with updated cells.
 #[derive(Clone)]
 pub(crate) struct Overlay {
     base: Rope,
-    /// The later ones lie over the earlier ones.
+    /// Later patches take precedence over earlier ones.
     patches: Vec<Arc<Patch>>,
 }
 
-/// Bytes that replace those of rows.
+/// Bytes that replace bytes of rows.
 #[derive(Debug)]
 pub(crate) enum Patch {
-    /// The same field of rows that follow each other.
+    /// The same field of consecutive rows.
     Fields {
-        /// Where the first field begins.
+        /// Offset of the first field.
         first: u64,
         stride: u64,
         width: u64,
         count: u64,
-        /// The fields one after the other.
+        /// The new fields, contiguous.
         bytes: Rope,
     },
-    /// Fields or runs of pixels anywhere, none of which overlap.
+    /// Fields or runs of pixels at any positions, without overlap.
     Scattered {
-        /// Where each begins, its length, and where its bytes begin; sorted.
+        /// Offset of each, its length, and the offset of its bytes; sorted.
         places: Vec<(u64, u32, usize)>,
         bytes: Vec<u8>,
     },
@@ -50,16 +49,17 @@ impl fmt::Debug for Overlay {
 }
 
 impl Overlay {
-    /// Rows with a patch laid over them.
+    /// Adds a patch to rows.
     ///
     /// # Errors
-    /// If there is too little memory.
+    /// If memory runs out.
     pub(crate) fn over(rows: &Rope, patch: Patch) -> Result<Rope, NoMemory> {
         let bytes = rows.bytes();
-        // Rows that have patches already get one more of them, not another layer.
-        let known = rows.whole_source().and_then(|source| source.as_overlay());
-        let mut overlay =
-            known.cloned().unwrap_or_else(|| Overlay { base: rows.clone(), patches: Vec::new() });
+        // Rows with patches get another patch, not another layer.
+        let existing = rows.whole_source().and_then(|source| source.as_overlay());
+        let mut overlay = existing
+            .cloned()
+            .unwrap_or_else(|| Overlay { base: rows.clone(), patches: Vec::new() });
         overlay.add(patch)?;
         Ok(Rope::of(Arc::new(overlay), 0..bytes))
     }
@@ -68,8 +68,8 @@ impl Overlay {
         self.patches.push(Arc::new(patch));
         while let [.., older, newer] = &self.patches[..] {
             let Some(merged) = older.merged(newer)? else { break };
-            let kept = self.patches.len() - 2;
-            self.patches.truncate(kept);
+            let remaining = self.patches.len() - 2;
+            self.patches.truncate(remaining);
             self.patches.push(Arc::new(merged));
         }
         Ok(())
@@ -77,7 +77,7 @@ impl Overlay {
 }
 
 impl Patch {
-    /// Both as one, if both are lists and the newer is not much shorter.
+    /// Merges two lists, if the newer one is not much shorter.
     fn merged(&self, newer: &Patch) -> Result<Option<Patch>, NoMemory> {
         let (
             Patch::Scattered { places: old, bytes: old_bytes },
@@ -90,7 +90,7 @@ impl Patch {
             return Ok(None);
         }
         const WHAT: &str = "replaced cells or pixels";
-        // A newer piece divides an older one at most, and their bytes are those of both or fewer.
+        // A newer piece splits at most one older piece, and the merged bytes are at most those of both.
         let mut places = memory::with_room(old.len() + 2 * new.len(), WHAT)?;
         let mut bytes = memory::with_room(old_bytes.len() + new_bytes.len(), WHAT)?;
         let mut put = |at: u64, piece: &[u8]| {
@@ -127,7 +127,7 @@ impl Patch {
         Ok(Some(Patch::Scattered { places, bytes }))
     }
 
-    /// Lays the bytes over those of `out`, which begin at `offset`.
+    /// Replaces bytes of `out`, which begins at `offset`.
     fn lay(&self, offset: u64, out: &mut [u8]) -> Result<(), IoError> {
         let end = offset + out.len() as u64;
         match self {
@@ -155,18 +155,18 @@ impl Patch {
         Ok(())
     }
 
-    /// The rows, counted from the first, of fields that have some of these bytes.
+    /// Returns the rows, counted from the first, whose fields overlap these bytes.
     fn rows(&self, range: Range<u64>) -> Range<u64> {
         let Patch::Fields { first, stride, width, count, .. } = self else { return 0..0 };
-        // The field of row n has the bytes from first + n * stride on.
+        // The field of row n begins at first + n * stride.
         let before = |at: u64| at.saturating_sub(*first).div_ceil(*stride).min(*count);
-        let begun = range.start.saturating_sub(first + width - 1);
+        let past_first = range.start.saturating_sub(first + width - 1);
         let start =
-            if range.start < first + width { 0 } else { begun.div_ceil(*stride).min(*count) };
+            if range.start < first + width { 0 } else { past_first.div_ceil(*stride).min(*count) };
         start..before(range.end).max(start)
     }
 
-    /// Calls `visit` for the ranges that have other bytes than the rows, in rising order.
+    /// Calls `visit` with the ranges of replaced bytes, in ascending order.
     fn ranges(&self, within: Range<u64>, mut visit: impl FnMut(Range<u64>)) {
         match self {
             Patch::Scattered { places, .. } => {
@@ -238,12 +238,12 @@ impl Source for Overlay {
         self.base.kept(range.clone(), &mut base)?;
         for patch in &self.patches {
             let (mut ranges, mut reserved) = (Vec::new(), Ok(()));
-            patch.ranges(range.clone(), |changed| {
+            patch.ranges(range.clone(), |range| {
                 if reserved.is_ok() && ranges.len() == ranges.capacity() {
                     reserved = memory::reserve(&mut ranges, 1, PARTS);
                 }
                 if reserved.is_ok() {
-                    push_coalesced(&mut ranges, changed, NEAR_BYTES);
+                    push_coalesced(&mut ranges, range, NEAR_BYTES);
                 }
             });
             reserved?;
@@ -266,9 +266,9 @@ impl Source for Overlay {
     }
 }
 
-/// The parts outside the ranges; both are sorted.
+/// Returns the parts outside the ranges; both lists are sorted.
 fn without(parts: &[KeptBytes], ranges: &[Range<u64>]) -> Result<Vec<KeptBytes>, NoMemory> {
-    let mut left = memory::with_room(parts.len() + ranges.len(), PARTS)?;
+    let mut outside = memory::with_room(parts.len() + ranges.len(), PARTS)?;
     let mut first = 0;
     for part in parts {
         let end = part.at + part.bytes;
@@ -276,7 +276,7 @@ fn without(parts: &[KeptBytes], ranges: &[Range<u64>]) -> Result<Vec<KeptBytes>,
         let mut keep = |from: u64, to: u64| {
             if from < to {
                 let offset = part.offset + (from - part.at);
-                left.push(KeptBytes { at: from, offset, bytes: to - from });
+                outside.push(KeptBytes { at: from, offset, bytes: to - from });
             }
         };
         while first < ranges.len() && ranges[first].end <= at {
@@ -288,5 +288,5 @@ fn without(parts: &[KeptBytes], ranges: &[Range<u64>]) -> Result<Vec<KeptBytes>,
         }
         keep(at, end);
     }
-    Ok(left)
+    Ok(outside)
 }

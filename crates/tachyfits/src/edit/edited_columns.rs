@@ -1,4 +1,4 @@
-//! Columns of edited tables: inserted, removed and renamed. Their cards follow; rows are rebuilt
+//! Inserts, removes and renames columns of edited tables. Their cards are updated; rows are rebuilt
 //! when they are written.
 
 use std::ops::Range;
@@ -17,12 +17,14 @@ use crate::table::encode::ColumnInput;
 use crate::table::table_writer::layout_of;
 
 impl Editor {
-    /// Inserts a column before the column of index `at`, from 0. Its field precedes that one's, in
-    /// an ASCII table with a blank after it, unless `column.start` gives its position.
+    /// Inserts a column before the column with index `at`, from 0. Its field precedes the field of
+    /// that column, in an ASCII table with a blank after it, unless `column.start` specifies its
+    /// position.
     ///
     /// # Errors
     /// [`Reason::Column`] for an invalid position, [`Reason::CellValues`] if the cells do not fit;
-    /// also if the HDU has no intact table, or the column is invalid. The table is then unchanged.
+    /// also if the HDU has no intact table, or the column is invalid. On error the table is
+    /// unchanged.
     pub fn insert_column(
         &mut self,
         hdu: usize,
@@ -51,7 +53,7 @@ impl Editor {
             .map_err(|error| error.at(&self.name, hdu))?;
         let mut column = column.clone();
         if let Field::Variable { most, .. } = &mut column.field {
-            // The longest is set when it is known.
+            // Replaced by the longest array once the arrays are known.
             *most = Some(0);
         }
         let mut header = self.unit(hdu)?.header().clone();
@@ -68,31 +70,31 @@ impl Editor {
         let fill = fill_of(layout.kind);
         parts.layout = layout;
         let rows = parts.layout.rows;
-        let made = made_fields(&mut parts, at, input, rows, run);
-        let (fields, most) = made.map_err(|error| error.at(&self.name, hdu))?;
+        let result = made_fields(&mut parts, at, input, rows, run);
+        let (fields, longest) = result.map_err(|error| error.at(&self.name, hdu))?;
         let base = std::mem::take(&mut parts.rows);
         let rows = Restride::new(base, rows, (old, row_bytes), runs, fill)
             .with_field(offset, width, fields);
         parts.rows = whole(rows);
-        self.put_back_with(hdu, parts, &most, header)
+        self.put_back_with(hdu, parts, &longest, header)
     }
 
-    /// Removes columns, given by their indices from 0; the heap too, when no column of arrays is left.
+    /// Removes columns by index, from 0; also the heap, if no column of arrays remains.
     ///
     /// # Errors
-    /// [`Reason::Column`] if there is no such column; and if the HDU holds no whole table.
+    /// [`Reason::Column`] if a column does not exist; also if the HDU has no complete table.
     pub fn delete_columns(&mut self, hdu: usize, columns: &[usize]) -> Result<(), Error> {
         let mut parts = self.parts(hdu)?;
         for &column in columns {
             self.check_column(hdu, &parts.layout, column)?;
         }
-        let gone = |column: usize| columns.contains(&column);
+        let is_deleted = |column: usize| columns.contains(&column);
         let place = |number: usize| {
-            let before = (0..number - 1).filter(|&column| gone(column)).count();
-            (!gone(number - 1)).then_some(number - before)
+            let before = (0..number - 1).filter(|&column| is_deleted(column)).count();
+            (!is_deleted(number - 1)).then_some(number - before)
         };
         let old = parts.layout.row_bytes;
-        let runs = left_runs(&parts.layout, &gone);
+        let runs = left_runs(&parts.layout, &is_deleted);
         let row_bytes = runs.last().map_or(0, |run| run.to + run.bytes);
         let mut header = self.unit(hdu)?.header().clone();
         self.format_error(delete_cards(&mut header, &parts.layout, place, &runs))?;
@@ -103,17 +105,17 @@ impl Editor {
         let had_arrays = has_arrays(&parts.layout);
         parts.layout = self.format_error(layout_of(&header, hdu))?;
         if had_arrays && !has_arrays(&parts.layout) {
-            // Nothing that is left points there.
+            // No remaining descriptor points to the heap.
             parts.drop_heap();
             header.remove("THEAP");
         }
         self.put_back_with(hdu, parts, &[], header)
     }
 
-    /// Gives a column another name.
+    /// Renames a column.
     ///
     /// # Errors
-    /// [`Reason::Column`] if there is no such column; and if the name cannot be written.
+    /// [`Reason::Column`] if the column does not exist; also if the name cannot be written.
     pub fn rename_column(&mut self, hdu: usize, column: usize, name: &str) -> Result<(), Error> {
         let layout = self.layout(hdu)?;
         self.check_column(hdu, &layout, column)?;
@@ -125,8 +127,8 @@ fn has_arrays(layout: &TableLayout) -> bool {
     layout.columns.iter().any(|column| matches!(column.field, Field::Variable { .. }))
 }
 
-/// Inserts the cards of a new column into a header: before the column of an index, at an offset of
-/// rows of `row_bytes` bytes. `runs` gives the new positions of the bytes of a row.
+/// Inserts the cards of a new column before the column with index `at`, at an offset in rows of
+/// `row_bytes` bytes. `runs` maps the bytes of a row to their new positions.
 fn insert_cards(
     header: &mut Header,
     layout: &TableLayout,
@@ -139,13 +141,13 @@ fn insert_cards(
     header.set("TFIELDS", layout.columns.len() + 1, "")?;
     header.set("NAXIS1", row_bytes, "")?;
     if layout.kind == TableKind::Ascii {
-        let there = layout.columns.iter().enumerate();
-        set_starts(header, there.map(|(index, old)| (place(index + 1), old.offset)), runs)?;
+        let columns = layout.columns.iter().enumerate();
+        set_starts(header, columns.map(|(index, old)| (place(index + 1), old.offset)), runs)?;
     }
     header.insert_column_cards(at + 1, column, layout.kind, offset)
 }
 
-/// Says of columns of an ASCII table, numbers from 1 and where their fields were, where these are now.
+/// Updates TBCOLn of ASCII columns, given their numbers (from 1) and old offsets.
 fn set_starts(
     header: &mut Header,
     columns: impl Iterator<Item = (usize, u64)>,
@@ -160,27 +162,27 @@ fn set_starts(
     Ok(())
 }
 
-/// Takes the cards of columns out of a header; `place` says where those that stay are now (both from 1), `runs` where the
-/// bytes of a row are.
+/// Removes the cards of columns from a header; `place` returns the new number of a column that
+/// stays (both from 1), `runs` maps the bytes of a row to their new positions.
 fn delete_cards(
     header: &mut Header,
     layout: &TableLayout,
     place: impl Fn(usize) -> Option<usize>,
     runs: &[Run],
 ) -> Result<(), FormatError> {
-    let left: Vec<usize> =
+    let remaining: Vec<usize> =
         (0..layout.columns.len()).filter(|&column| place(column + 1).is_some()).collect();
     header.renumber_columns(place)?;
-    header.set("TFIELDS", left.len(), "")?;
+    header.set("TFIELDS", remaining.len(), "")?;
     header.set("NAXIS1", runs.last().map_or(0, |run| run.to + run.bytes), "")?;
     if layout.kind == TableKind::Ascii {
-        let there = left.iter().map(|&column| layout.columns[column].offset);
-        set_starts(header, (1..).zip(there), runs)?;
+        let offsets = remaining.iter().map(|&column| layout.columns[column].offset);
+        set_starts(header, (1..).zip(offsets), runs)?;
     }
     Ok(())
 }
 
-/// All of a source of rows.
+/// Creates a rope from a whole source of rows.
 fn whole(rows: Restride) -> Rope {
     let bytes = rows.bytes();
     Rope::of(Arc::new(rows), 0..bytes)
@@ -190,8 +192,8 @@ fn fill_of(kind: TableKind) -> u8 {
     if kind == TableKind::Ascii { b' ' } else { 0 }
 }
 
-/// The start of the field of a new column, and by how many bytes the rest of the row moves, if it
-/// does.
+/// Returns the offset of the field of a new column, and the number of bytes by which the rest of
+/// the row moves, if it moves.
 fn place_of_new(layout: &TableLayout, at: usize, column: &NewColumn) -> (u64, Option<u64>) {
     let ends = |column: &Column| column.offset + column.field.row_bytes();
     let width = column.field.row_bytes();
@@ -202,7 +204,7 @@ fn place_of_new(layout: &TableLayout, at: usize, column: &NewColumn) -> (u64, Op
             (next.unwrap_or(end.min(layout.row_bytes)), Some(width))
         }
         (TableKind::Ascii, Some(start), _) => (start, None),
-        // Readers expect the fields in the order of the columns. One that goes on there stays whole.
+        // Readers expect fields in the order of the columns. A field that spans this position is not split.
         (TableKind::Ascii, None, Some(next))
             if !layout.columns.iter().any(|other| other.offset < next && ends(other) > next) =>
         {
@@ -214,21 +216,22 @@ fn place_of_new(layout: &TableLayout, at: usize, column: &NewColumn) -> (u64, Op
     }
 }
 
-/// The runs of a row that stay when columns go: all but the bytes that only those have.
-fn left_runs(layout: &TableLayout, gone: &impl Fn(usize) -> bool) -> Vec<Run> {
-    let fields = |wanted: bool| {
+/// Returns the runs of a row that stay when columns are deleted: all bytes except those that only these columns use.
+fn left_runs(layout: &TableLayout, is_deleted: &impl Fn(usize) -> bool) -> Vec<Run> {
+    let fields = |deleted: bool| {
         let columns = layout.columns.iter().enumerate();
         columns
-            .filter(move |(number, _)| gone(*number) == wanted)
+            .filter(move |(number, _)| is_deleted(*number) == deleted)
             .map(|(_, column)| column.offset..column.offset + column.field.row_bytes())
     };
-    let mut kept: Vec<Range<u64>> = fields(false).collect();
-    kept.sort_by_key(|range| range.start);
-    // Bytes of no column stay; those of columns that go do not, where no other column has them.
+    let mut remaining: Vec<Range<u64>> = fields(false).collect();
+    remaining.sort_by_key(|range| range.start);
+    // Bytes outside all columns stay; bytes of deleted columns are removed, unless another column shares them.
     let mut cuts: Vec<Range<u64>> = Vec::new();
     for field in fields(true) {
         let mut at = field.start;
-        for other in kept.iter().filter(|other| other.start < field.end && other.end > field.start)
+        for other in
+            remaining.iter().filter(|other| other.start < field.end && other.end > field.start)
         {
             if at < other.start {
                 cuts.push(at..other.start);
@@ -255,7 +258,7 @@ fn left_runs(layout: &TableLayout, gone: &impl Fn(usize) -> bool) -> Vec<Run> {
     runs
 }
 
-/// Where a byte of the old row is now.
+/// Maps a byte of the old row to its new position.
 fn moved(runs: &[Run], offset: u64) -> u64 {
     let run = runs.iter().find(|run| (run.from..run.from + run.bytes).contains(&offset));
     run.map_or(0, |run| run.to + offset - run.from)

@@ -1,4 +1,4 @@
-//! One HDU of the file to be: its header, if that is another than it was, and its data.
+//! An HDU of the edited file: its header, if changed, and its data.
 
 use std::sync::Arc;
 
@@ -7,30 +7,30 @@ use tachyfits_io::MemoryStorage;
 
 use super::content::{Rope, Source};
 
-/// See the module.
+/// An HDU of the edited file.
 #[derive(Clone, Debug)]
 pub(crate) struct EditedHdu {
-    /// The HDU that it was, in the edited file or another; none if it is new.
+    /// The original HDU, in the edited file or another; `None` if the HDU is new.
     pub(crate) origin: Option<Arc<Hdu>>,
-    /// The origin is in the edited file.
+    /// Whether the origin is in the edited file.
     pub(crate) own: bool,
-    /// The header, where it is not that of the origin.
+    /// The header, if it differs from the header of the origin.
     pub(crate) changed: Option<Header>,
-    /// The data without fill: of a file that is cut short, what it holds.
+    /// The data without fill; for a truncated file, the bytes present.
     pub(crate) data: Rope,
-    /// The data and the fill of the origin, where it is whole.
+    /// The data and fill of the origin, if complete.
     pub(crate) stored: Option<Rope>,
-    /// The fill up to a whole block, as the origin has it; none where the data are others.
+    /// The fill of the origin up to a whole block; `None` if the data changed.
     pub(crate) fill: Option<Rope>,
     has_other_data: bool,
-    /// The sums are to be stated even where they are not.
+    /// Whether to write checksums even if the HDU has none.
     pub(crate) updates_checksums: bool,
-    /// All arrays of a table were seen to lie in its heap, as those that are added do.
+    /// Whether all arrays of a table are known to lie in its heap, as added arrays do.
     pub(crate) arrays_are_whole: bool,
 }
 
 impl EditedHdu {
-    /// An HDU as it is in a file; `own`: in the edited one.
+    /// Creates an HDU from a file; `own` if that is the edited file.
     pub(crate) fn of(hdu: &Arc<Hdu>, source: &Arc<dyn Source>, own: bool) -> EditedHdu {
         let begin = hdu.data_offset.min(source.bytes());
         let end = begin + hdu.data_bytes_present.min(source.bytes() - begin);
@@ -51,7 +51,7 @@ impl EditedHdu {
         }
     }
 
-    /// A new HDU.
+    /// Creates a new HDU.
     pub(crate) fn new(header: Header, data: Rope) -> EditedHdu {
         EditedHdu {
             origin: None,
@@ -74,13 +74,13 @@ impl EditedHdu {
         }
     }
 
-    /// The header, to be changed.
+    /// Returns the header for changes.
     pub(crate) fn header_mut(&mut self) -> &mut Header {
         let own = self.header().clone();
         self.changed.get_or_insert(own)
     }
 
-    /// Other data in the place of the present ones; the caller changes the header with them.
+    /// Replaces the data; the caller updates the header.
     pub(crate) fn set_data(&mut self, data: Rope) {
         if data.bytes() != self.data.bytes() {
             self.fill = None;
@@ -90,39 +90,39 @@ impl EditedHdu {
         self.arrays_are_whole = false;
     }
 
-    /// The fill is to be as the Standard wants it, whatever it was.
+    /// Restores the fill that the Standard requires.
     pub(crate) fn forget_fill(&mut self) {
         self.fill = None;
         self.has_other_data = true;
     }
 
-    /// The data are not those of the origin.
+    /// Whether the data differ from those of the origin.
     pub(crate) fn has_new_data(&self) -> bool {
         self.origin.is_none() || self.has_other_data
     }
 
-    /// Bytes of data that the header declares and the file does not hold.
+    /// Bytes of data that the header declares but the file lacks.
     pub(crate) fn missing(&self) -> u64 {
         self.origin.as_ref().map_or(0, |hdu| hdu.data_bytes - hdu.data_bytes_present)
     }
 
-    /// The fill, as it is or as it is to be.
+    /// Returns the fill, original or new.
     pub(crate) fn fill(&self) -> Rope {
         self.fill.clone().unwrap_or_else(|| self.new_fill())
     }
 
-    /// The fill as the Standard wants it.
+    /// Returns the fill that the Standard requires.
     pub(crate) fn new_fill(&self) -> Rope {
         let count = padded(self.data.bytes()) - self.data.bytes();
-        // Of ASCII tables blanks, of all else zeros (Sect. 3.3.2, 7.2.3).
+        // Blanks for ASCII tables, else zeros (Sect. 3.3.2, 7.2.3).
         let byte = if self.is_extension("TABLE") { b' ' } else { 0 };
         // At most the bytes of a block.
         memory(vec![byte; count as usize])
     }
 
-    /// Whether it may be first in a file, perhaps with other mandatory cards.
+    /// Whether it may be the first HDU of a file, possibly with other mandatory cards.
     pub(crate) fn may_be_first(&self) -> bool {
-        // The bytes of all its groups and parameters are data, which those of a primary image are not.
+        // Random groups and parameters are part of the data, but not of a primary image's data.
         let of_groups = |hdu: &Hdu| (hdu.parameter_count, hdu.group_count) != (0, 1);
         self.header().begins_with("SIMPLE")
             || (self.is_extension("IMAGE") && !self.origin.as_deref().is_some_and(of_groups))
@@ -131,16 +131,16 @@ impl EditedHdu {
     fn is_extension(&self, kind: &str) -> bool {
         let header = self.header();
         header.begins_with("XTENSION")
-            && header.get_text("XTENSION").is_ok_and(|found| found == Some(kind))
+            && header.get_text("XTENSION").is_ok_and(|value| value == Some(kind))
     }
 
-    /// Whether it must be first in a file.
+    /// Whether it must be the first HDU of a file.
     pub(crate) fn must_be_first(&self) -> bool {
         self.origin.as_ref().is_some_and(|hdu| hdu.kind == HduKind::RandomGroups)
     }
 }
 
-/// Bytes in memory as data.
+/// Creates a rope from bytes in memory.
 pub(crate) fn memory(bytes: Vec<u8>) -> Rope {
     Rope::of_storage(Arc::new(MemoryStorage::new("new bytes", bytes)))
 }

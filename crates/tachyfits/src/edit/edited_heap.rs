@@ -1,6 +1,6 @@
 //! The heap of an edited table. New arrays are appended, so an array that extends beyond the heap,
-//! an error for every reader, would get bytes of the new ones: such a table is refused. Unused
-//! arrays stay until their removal is requested.
+//! an error for every reader, would get bytes of the new ones: such a table is rejected. Unused
+//! arrays stay until `compact_heap` removes them.
 
 use std::ops::Range;
 
@@ -17,14 +17,14 @@ use crate::table::Rows;
 
 /// Bytes of rows processed together.
 const LOOK_BYTES: u64 = 1 << 20;
-/// Ranges that are kept before they are put in order and joined.
+/// Ranges collected before they are sorted and merged.
 const LOOSE_RANGES: usize = if cfg!(test) { 4 } else { 1 << 16 };
-/// Bytes of new fields that are kept by their columns before they are put away.
+/// Bytes of new fields buffered before they are spooled.
 const FIELD_BYTES: u64 = if cfg!(test) { 64 } else { 16 << 20 };
-/// Parts that a heap may be left in: each takes some 100 bytes of memory.
+/// Maximum parts of a compacted heap: each takes some 100 bytes of memory.
 const MOST_RANGES: usize = 1 << 20;
 
-/// Fields that get other values, so that what they hold does not matter: those of a column in some rows.
+/// Fields that an edit overwrites, so that their old descriptors need not be valid: one column in some rows.
 #[derive(Clone, Copy)]
 pub(super) struct Replaced<'a> {
     pub(super) column: usize,
@@ -32,44 +32,45 @@ pub(super) struct Replaced<'a> {
 }
 
 impl Editor {
-    /// Leaves out what no array of a table reaches: in its heap, and between rows and heap. Arrays that share bytes do so
-    /// still. Gives how many bytes that is. Where what is reached lies in more than a million parts, small gaps between some
-    /// of them stay, so that memory is bounded; another call leaves out more.
+    /// Removes bytes that no array of a table uses, in its heap and between rows and heap, and
+    /// returns their number. Arrays that share bytes continue to share them. If the used bytes form
+    /// more than a million parts, some small gaps stay, to bound memory; another call removes more.
     ///
     /// # Errors
-    /// [`Reason::Edit`] of a compressed table, whose heap has descriptors of its own; if the HDU holds no whole table, or an
-    /// array does not lie in the heap. The table is then as it was.
+    /// [`Reason::Edit`] for a compressed table, whose heap has descriptors of its own; if the HDU
+    /// has no complete table, or an array extends beyond the heap. On error the table is unchanged.
     pub fn compact_heap(&mut self, hdu: usize) -> Result<u64, Error> {
         self.compact_heap_to(hdu, MOST_RANGES)
     }
 
-    /// The same, with what is reached in `most` parts, which is 2 at least.
+    /// Compacts the heap to at most `most` parts, at least 2.
     fn compact_heap_to(&mut self, hdu: usize, most: usize) -> Result<u64, Error> {
-        // Sect. 10.3.6: the descriptors of the table as it was are compressed into its heap, so that no cell reaches the
-        // arrays they point to. In a compressed image every array is that of a cell.
+        // Sect. 10.3.6: the descriptors of the original table are compressed into the heap, so that
+        // no cell refers to the arrays they describe. In a compressed image, a cell refers to every
+        // array.
         if self.unit(hdu)?.header().get("ZTABLE") == Some(&Value::Logical(true)) {
             let (expected, found) = ("a table that is not compressed", "ZTABLE = T");
             return Err(self.refuse(hdu, Reason::Edit, expected, found));
         }
         let mut parts = self.parts(hdu)?;
-        let mut reached = Reached::of_at_most(most);
+        let mut used = Reached::of_at_most(most);
         self.each_field(&parts, |row, column, bytes| {
-            reached.add(self.array_of(hdu, &parts, (row, column), bytes)?.1);
+            used.add(self.array_of(hdu, &parts, (row, column), bytes)?.1);
             Ok(())
         })?;
-        let reached = reached.in_order();
+        let used = used.in_order();
         let before = parts.gap.bytes() + parts.heap.bytes();
-        let after = reached.last().map_or(0, |(at, range)| at + (range.end - range.start));
+        let after = used.last().map_or(0, |(at, range)| at + (range.end - range.start));
         if before == after {
             return Ok(0);
         }
-        let patches = self.moved_fields(hdu, &parts, &reached)?;
+        let patches = self.moved_fields(hdu, &parts, &used)?;
         for patch in patches {
             parts.rows = Overlay::over(&parts.rows, patch)?;
         }
         let heap = std::mem::take(&mut parts.heap);
         parts.drop_heap();
-        for (_, range) in reached {
+        for (_, range) in used {
             parts.heap.append_part(&heap, range);
         }
         let mut header = self.unit(hdu)?.header().clone();
@@ -81,32 +82,32 @@ impl Editor {
         Ok(before - after)
     }
 
-    /// The fields of all variable-length columns with the places that their arrays have where only what is reached is kept.
+    /// Returns new fields of all variable-length columns, with the offsets of arrays in the compacted heap.
     fn moved_fields(
         &self,
         hdu: usize,
         parts: &Parts,
-        reached: &[(u64, Range<u64>)],
+        used: &[(u64, Range<u64>)],
     ) -> Result<Vec<Patch>, Error> {
-        let mut made = ByColumn::new(parts.layout.columns.len());
+        let mut by_column = ByColumn::new(parts.layout.columns.len());
         self.each_field(parts, |row, column, bytes| {
             let (Descriptor { count, .. }, range) =
                 self.array_of(hdu, parts, (row, column), bytes)?;
-            let offset = match reached.partition_point(|(_, other)| other.start <= range.start) {
+            let offset = match used.partition_point(|(_, other)| other.start <= range.start) {
                 0 => 0,
                 next => {
-                    let (at, kept) = &reached[next - 1];
-                    at + (range.start - kept.start)
+                    let (at, part) = &used[next - 1];
+                    at + (range.start - part.start)
                 }
             };
             let numbers = if count == 0 { [0, 0] } else { [count, offset] };
             for number in numbers {
-                // As many bytes as the old one, which was not smaller.
-                made.add(column, &number.to_be_bytes()[8 - bytes.len() / 2..])?;
+                // The same width as the old number, which was not smaller.
+                by_column.add(column, &number.to_be_bytes()[8 - bytes.len() / 2..])?;
             }
             Ok(())
         })?;
-        let columns = parts.layout.columns.iter().zip(made.finish()?);
+        let columns = parts.layout.columns.iter().zip(by_column.finish()?);
         let patches =
             columns.filter(|(_, bytes)| bytes.bytes() > 0).map(|(column, bytes)| Patch::Fields {
                 first: column.offset,
@@ -118,7 +119,7 @@ impl Editor {
         Ok(patches.collect())
     }
 
-    /// The descriptor in a field of a variable-length column, and the heap bytes of its array.
+    /// Parses the descriptor in a field of a variable-length column; also returns the heap bytes of its array.
     fn array_of(
         &self,
         hdu: usize,
@@ -126,8 +127,8 @@ impl Editor {
         (row, column): (u64, usize),
         bytes: &[u8],
     ) -> Result<(Descriptor, Range<u64>), Error> {
-        let found = parts.layout.descriptor(column, row, bytes);
-        let array = self.format_error(found).map_err(|error| error.at(&self.name, hdu))?;
+        let result = parts.layout.descriptor(column, row, bytes);
+        let array = self.format_error(result).map_err(|error| error.at(&self.name, hdu))?;
         let length = match parts.layout.columns[column].field {
             Field::Variable { element, .. } => element.total_bytes(array.count),
             _ => None,
@@ -135,8 +136,8 @@ impl Editor {
         Ok((array, array.offset..array.offset + length.unwrap_or(0)))
     }
 
-    /// Checks that the arrays of all rows are in the heap, before it grows; only once if all were
-    /// checked.
+    /// Checks that the arrays of all rows are in the heap, before it grows. Skips tables whose
+    /// arrays were all checked before.
     ///
     /// # Errors
     /// [`tachyfits_format::Code::DescriptorRange`] and others of descriptors, with row and column.
@@ -167,8 +168,8 @@ impl Editor {
         let (layout, stride) = (&parts.layout, parts.layout.row_bytes);
         let fields: Vec<(usize, u64, u64)> = (0..layout.columns.len())
             .map(|column| (column, &layout.columns[column]))
-            .filter(|(_, found)| matches!(found.field, Field::Variable { .. }))
-            .map(|(column, found)| (column, found.offset, found.field.row_bytes()))
+            .filter(|(_, entry)| matches!(entry.field, Field::Variable { .. }))
+            .map(|(column, entry)| (column, entry.offset, entry.field.row_bytes()))
             .filter(|(.., width)| *width > 0)
             .collect();
         if fields.is_empty() {
@@ -178,7 +179,7 @@ impl Editor {
         let mut bytes = Vec::new();
         for first in (0..layout.rows).step_by(together as usize) {
             let rows = together.min(layout.rows - first);
-            // Of very long rows only the fields are read.
+            // For very long rows, only the fields are read.
             let lies_whole = stride <= LOOK_BYTES;
             if lies_whole {
                 memory::resize(&mut bytes, (rows * stride) as usize, 0, "rows of a table")?;
@@ -199,11 +200,11 @@ impl Editor {
     }
 }
 
-/// Bytes of columns that are made row by row. All are put into one place, so that neither memory nor the number of files
-/// grows with that of the columns.
+/// Bytes of columns, encoded row by row. One spool serves all columns, so that neither memory nor
+/// the number of files grows with the number of columns.
 struct ByColumn {
     spool: SpoolWriter,
-    /// Of each column the bytes that are not put away yet, and where the others are.
+    /// Per column: bytes not yet spooled, and the ranges already spooled.
     columns: Vec<(Vec<u8>, Vec<Range<u64>>)>,
     loose: u64,
 }
@@ -232,7 +233,7 @@ impl ByColumn {
         Ok(())
     }
 
-    /// The bytes of each column.
+    /// Returns the bytes of each column.
     fn finish(mut self) -> Result<Vec<Rope>, Error> {
         self.put_away()?;
         let all = Rope::of_storage(self.spool.finish()?);
@@ -245,53 +246,52 @@ impl ByColumn {
     }
 }
 
-/// The bytes of a heap that arrays reach.
+/// Bytes of a heap that arrays use.
 struct Reached {
-    /// In order and apart.
-    joined: Vec<Range<u64>>,
+    /// Sorted, disjoint ranges.
+    merged: Vec<Range<u64>>,
     loose: Vec<Range<u64>>,
-    /// Largest number of joined ranges.
+    /// Maximum number of merged ranges.
     most: usize,
 }
 
 impl Reached {
     fn of_at_most(most: usize) -> Reached {
-        Reached { joined: Vec::new(), loose: Vec::new(), most }
+        Reached { merged: Vec::new(), loose: Vec::new(), most }
     }
 
     fn add(&mut self, range: Range<u64>) {
         match self.loose.last_mut() {
             _ if range.is_empty() => {}
-            // Arrays mostly follow each other.
+            // Arrays are usually contiguous.
             Some(last) if last.end == range.start => last.end = range.end,
             _ => self.loose.push(range),
         }
-        if self.loose.len() >= LOOSE_RANGES.max(self.joined.len()) {
+        if self.loose.len() >= LOOSE_RANGES.max(self.merged.len()) {
             self.join();
         }
     }
 
     fn join(&mut self) {
-        let mut all = std::mem::take(&mut self.joined);
+        let mut all = std::mem::take(&mut self.merged);
         all.append(&mut self.loose);
         all.sort_unstable_by_key(|range| range.start);
-        all.into_iter().for_each(|range| push_coalesced(&mut self.joined, range, 0));
-        if self.joined.len() > self.most {
-            // To half of them, so that it is not soon done again.
+        all.into_iter().for_each(|range| push_coalesced(&mut self.merged, range, 0));
+        if self.merged.len() > self.most {
+            // Reduce to half, so that the next reduction is not needed soon.
             self.fill_gaps(self.most / 2);
         }
     }
 
-    /// Reduces the number of ranges to `ranges`, by counting the smallest gaps between them as
-    /// used.
+    /// Reduces the number of ranges to `ranges`, by counting the smallest gaps between them as used.
     fn fill_gaps(&mut self, ranges: usize) {
-        let apart = self.joined.windows(2).map(|pair| pair[1].start - pair[0].end);
+        let apart = self.merged.windows(2).map(|pair| pair[1].start - pair[0].end);
         let mut gaps: Vec<u64> = apart.collect();
         let (larger, &mut filled, _) =
             gaps.select_nth_unstable_by_key(ranges - 1, |gap| std::cmp::Reverse(*gap));
-        // Of gaps as large as the largest that is filled, the first ones stay.
+        // Among gaps of the threshold size, the first ones stay.
         let mut equal = larger.iter().filter(|gap| **gap == filled).count();
-        self.joined.dedup_by(|range, last| {
+        self.merged.dedup_by(|range, last| {
             let gap = range.start - last.end;
             let stays_equal = gap == filled && equal > 0;
             equal -= usize::from(stays_equal);
@@ -303,20 +303,20 @@ impl Reached {
         });
     }
 
-    /// The ranges in order, each with the place where it begins when nothing is between them.
+    /// Returns the ranges in order, each with its offset after compaction.
     fn in_order(mut self) -> Vec<(u64, Range<u64>)> {
         self.join();
         let mut end = 0;
-        let placed = self.joined.into_iter().map(|range| {
+        let offsets = self.merged.into_iter().map(|range| {
             let at = end;
             end += range.end - range.start;
             (at, range)
         });
-        placed.collect()
+        offsets.collect()
     }
 }
 
-/// Says whether the field of a column in a row is replaced.
+/// Returns a predicate: whether the field of a column in a row is replaced.
 fn is_replaced(replaced: Option<Replaced<'_>>) -> impl Fn(usize, u64) -> bool {
     let (mut range, mut list, mut of) = (0..0, Vec::new(), None);
     if let Some(Replaced { column, rows }) = replaced {
@@ -340,8 +340,7 @@ mod tests {
     use crate::{FitsFile, OpenOptions, RunOptions};
     use proptest::prelude::*;
 
-    /// A table of a column of bytes by P and one of int16 by Q, whose heap begins `gap` bytes after
-    /// the rows.
+    /// A table with a column of bytes by P and a column of int16 by Q; its heap begins `gap` bytes after the rows.
     fn table(arrays: &[[(u64, u64); 2]], heap: &[u8], gap: usize) -> Vec<u8> {
         let mut rows = Vec::new();
         for [(count, offset), (wide_count, wide_offset)] in arrays {
@@ -382,7 +381,7 @@ mod tests {
         bytes
     }
 
-    /// Arrays within a heap, now and then beyond it.
+    /// Arrays within a heap, occasionally beyond it.
     fn arrays() -> impl Strategy<Value = Vec<[(u64, u64); 2]>> {
         let offset = || prop_oneof![30 => 0u64..90, 1 => Just(119), 1 => Just(1 << 31)];
         let array = || (0u64..6, offset());
@@ -402,7 +401,7 @@ mod tests {
             file.write_all(&content).unwrap();
             let path = file.path();
             let sizes = [1u64, 2];
-            let (mut wanted, mut is_reached) = ([Vec::new(), Vec::new()], [false; 120]);
+            let (mut expected, mut is_reached) = ([Vec::new(), Vec::new()], [false; 120]);
             let mut whole = true;
             for row in &arrays {
                 for (column, (count, offset)) in row.iter().enumerate().filter(|(_, array)| array.0 > 0) {
@@ -411,42 +410,42 @@ mod tests {
                         None => whole = false,
                         Some(bytes) => {
                             is_reached[range].fill(true);
-                            wanted[column].extend_from_slice(bytes);
+                            expected[column].extend_from_slice(bytes);
                         }
                     }
                 }
             }
             let mut editor = Editor::open(path, &OpenOptions::default()).unwrap();
-            let left_out = editor.compact_heap_to(1, most);
-            let again = editor.compact_heap_to(1, MOST_RANGES);
+            let removed = editor.compact_heap_to(1, most);
+            let removed_again = editor.compact_heap_to(1, MOST_RANGES);
             editor.commit(false, &RunOptions::default()).unwrap();
             if !whole {
-                prop_assert_eq!(left_out.unwrap_err().code(), "descriptor-range");
-                prop_assert_eq!(again.unwrap_err().code(), "descriptor-range");
-                let mut found = Vec::new();
-                file.reopen().unwrap().read_to_end(&mut found).unwrap();
-                prop_assert_eq!(found, content);
+                prop_assert_eq!(removed.unwrap_err().code(), "descriptor-range");
+                prop_assert_eq!(removed_again.unwrap_err().code(), "descriptor-range");
+                let mut bytes = Vec::new();
+                file.reopen().unwrap().read_to_end(&mut bytes).unwrap();
+                prop_assert_eq!(bytes, content);
                 return Ok(());
             }
-            let (left_out, again) = (left_out.unwrap(), again.unwrap());
-            prop_assert!(most < MOST_RANGES || again == 0);
-            let reached = is_reached.iter().filter(|reached| **reached).count();
-            prop_assert_eq!(left_out + again, (gap + heap.len() - reached) as u64);
+            let (removed, removed_again) = (removed.unwrap(), removed_again.unwrap());
+            prop_assert!(most < MOST_RANGES || removed_again == 0);
+            let used = is_reached.iter().filter(|used| **used).count();
+            prop_assert_eq!(removed + removed_again, (gap + heap.len() - used) as u64);
             let file = FitsFile::open(path, &OpenOptions::default()).unwrap();
-            prop_assert_eq!(file.hdus()[1].header.get_i64("PCOUNT"), Ok(Some(reached as i64)));
+            prop_assert_eq!(file.hdus()[1].header.get_i64("PCOUNT"), Ok(Some(used as i64)));
             let table = file.table(1).unwrap();
             let rows = Rows::Range(0..arrays.len() as u64);
-            for (column, wanted) in wanted.iter().enumerate() {
-                let (found, _) =
+            for (column, expected) in expected.iter().enumerate() {
+                let (arrays, _) =
                     table.read_arrays(column, false, &rows, &RunOptions::default()).unwrap();
-                let bytes = found.values.chunks(sizes[column] as usize).flat_map(|value| {
+                let bytes = arrays.values.chunks(sizes[column] as usize).flat_map(|value| {
                     let mut value = value.to_vec();
                     if cfg!(target_endian = "little") {
                         value.reverse();
                     }
                     value
                 });
-                prop_assert_eq!(&bytes.collect::<Vec<_>>(), wanted);
+                prop_assert_eq!(&bytes.collect::<Vec<_>>(), expected);
             }
         }
 
@@ -455,18 +454,18 @@ mod tests {
             columns in 1usize..999,
             fields in prop::collection::vec((any::<usize>(), any::<[u8; 8]>()), 0..200),
         ) {
-            let (mut made, mut wanted) = (ByColumn::new(columns), vec![Vec::new(); columns]);
+            let (mut by_column, mut expected) = (ByColumn::new(columns), vec![Vec::new(); columns]);
             for (column, bytes) in fields {
-                made.add(column % columns, &bytes).unwrap();
-                wanted[column % columns].extend(bytes);
-                let loose: usize = made.columns.iter().map(|(bytes, _)| bytes.len()).sum();
+                by_column.add(column % columns, &bytes).unwrap();
+                expected[column % columns].extend(bytes);
+                let loose: usize = by_column.columns.iter().map(|(bytes, _)| bytes.len()).sum();
                 prop_assert!((loose as u64) < FIELD_BYTES);
             }
-            for (bytes, wanted) in made.finish().unwrap().iter().zip(wanted) {
-                let mut found = vec![0; wanted.len()];
-                prop_assert_eq!(bytes.bytes(), wanted.len() as u64);
-                bytes.read(0, &mut found).unwrap();
-                prop_assert_eq!(found, wanted);
+            for (bytes, expected) in by_column.finish().unwrap().iter().zip(expected) {
+                let mut bytes_read = vec![0; expected.len()];
+                prop_assert_eq!(bytes.bytes(), expected.len() as u64);
+                bytes.read(0, &mut bytes_read).unwrap();
+                prop_assert_eq!(bytes_read, expected);
             }
         }
 
@@ -480,13 +479,13 @@ mod tests {
                 all.push(end + gap..end + gap + bytes);
                 end += gap + bytes;
             }
-            let mut reached = Reached { joined: all.clone(), ..Reached::of_at_most(most) };
+            let mut used = Reached { merged: all.clone(), ..Reached::of_at_most(most) };
             let count = all.len();
-            reached.join();
-            let found = reached.joined.clone();
-            prop_assert_eq!(found.len(), if count > most { most / 2 } else { count });
+            used.join();
+            let ranges = used.merged.clone();
+            prop_assert_eq!(ranges.len(), if count > most { most / 2 } else { count });
             for range in &all {
-                prop_assert!(found.iter().any(|one| one.start <= range.start && range.end <= one.end));
+                prop_assert!(ranges.iter().any(|part| part.start <= range.start && range.end <= part.end));
             }
             let gaps = |ranges: &[Range<u64>]| -> Vec<u64> {
                 let apart = ranges.windows(2).map(|pair| pair[1].start - pair[0].end);
@@ -494,8 +493,8 @@ mod tests {
                 gaps.sort_unstable_by(|a, b| b.cmp(a));
                 gaps
             };
-            let kept = gaps(&found);
-            prop_assert_eq!(&kept[..], &gaps(&all)[..kept.len()]);
+            let remaining = gaps(&ranges);
+            prop_assert_eq!(&remaining[..], &gaps(&all)[..remaining.len()]);
         }
     }
 }

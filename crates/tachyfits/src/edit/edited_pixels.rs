@@ -1,5 +1,5 @@
-//! Pixels that get other values. They lie over the old ones until the file is written; what is not named is neither read nor
-//! written.
+//! Updates pixels. New pixels overlay the old ones until the file is written; other pixels are
+//! neither read nor written.
 
 use tachyfits_format::{Hdu, ImageLayout};
 use tachyfits_memory::{self as memory, NoMemory};
@@ -9,20 +9,20 @@ use super::edited_cells::{Overlay, Patch};
 use crate::error::{Error, Reason};
 use crate::section::{AxisRange, Section};
 
-/// The most bytes of one piece of a patch, whose length has 32 bits.
+/// Maximum bytes of one piece of a patch, whose length has 32 bits.
 const PIECE_BYTES: u64 = 1 << 30;
-/// Purpose of the memory, for errors.
+/// Purpose of the allocation, for error messages.
 const PLACES: &str = "the places of pixels";
 
 impl Editor {
-    /// Header information about the pixels of an edited image.
+    /// Returns the layout of the pixels of an edited image.
     ///
     /// # Errors
-    /// [`Reason::NoSuchHdu`], and if the HDU holds no image.
+    /// [`Reason::NoSuchHdu`], and if the HDU has no image.
     pub fn image_layout(&self, hdu: usize) -> Result<ImageLayout, Error> {
         let unit = self.unit(hdu)?;
         match &unit.origin {
-            // Cards of structure are those of the origin; those of scaling may be others.
+            // Structural cards are those of the origin; scaling cards may differ.
             Some(origin) => {
                 let mut edited = Hdu::clone(origin);
                 edited.header = unit.header().clone();
@@ -35,10 +35,10 @@ impl Editor {
         }
     }
 
-    /// Checks that the data of an HDU are whole, before pixels for it are made.
+    /// Checks that the data of an HDU are complete, before new pixels are computed.
     ///
     /// # Errors
-    /// [`Reason::DataMissing`] if they are cut short.
+    /// [`Reason::DataMissing`] if the data are truncated.
     pub fn check_pixels(&self, hdu: usize) -> Result<(), Error> {
         let missing = self.unit(hdu)?.missing();
         if missing > 0 {
@@ -49,12 +49,13 @@ impl Editor {
         Ok(())
     }
 
-    /// Gives the pixels of a section other values: `ranges` has one range per axis, NAXIS1 first, with steps above 0, and
-    /// `bytes` the pixels in this order as they are stored, big-endian.
+    /// Replaces the pixels of a section: `ranges` has one range per axis, NAXIS1 first, with steps
+    /// above 0, and `bytes` has the pixels in this order as stored, big-endian.
     ///
     /// # Errors
-    /// [`Reason::Section`] if there are no such pixels, [`Reason::DataMissing`] if the data are cut short, and if the HDU
-    /// holds no image or the bytes are not as many. The image is then as it was.
+    /// [`Reason::Section`] if the section exceeds the image or the number of bytes does not match,
+    /// [`Reason::DataMissing`] if the data are truncated, and if the HDU has no image. On error the
+    /// image is unchanged.
     pub fn update_pixels(
         &mut self,
         hdu: usize,
@@ -73,8 +74,8 @@ impl Editor {
         self.check_pixels(hdu)?;
         let unit = self.unit(hdu)?;
         let size = layout.stored.bytes() as u64;
-        let wanted = section.pixels().checked_mul(size);
-        if wanted != Some(bytes.len() as u64) {
+        let expected_bytes = section.pixels().checked_mul(size);
+        if expected_bytes != Some(bytes.len() as u64) {
             let expected = format!("{} pixels of {size} bytes", section.pixels());
             return refuse(Reason::Section, expected, format!("{} bytes", bytes.len()));
         }
@@ -89,8 +90,8 @@ impl Editor {
                 let step = first.step as u64 * size;
                 let whole = (first.count - 1) * step + size;
                 let length = (runs.len() as u64 * whole) as usize;
-                let mut filled = memory::filled(length, 0, "replaced pixels")?;
-                let rows = filled.chunks_mut(whole as usize).zip(bytes.chunks(run_bytes as usize));
+                let mut updated = memory::filled(length, 0, "replaced pixels")?;
+                let rows = updated.chunks_mut(whole as usize).zip(bytes.chunks(run_bytes as usize));
                 for (at, (row, pixels)) in runs.iter().zip(rows) {
                     unit.data.read(*at, row)?;
                     let places = row.chunks_mut(step as usize);
@@ -98,7 +99,7 @@ impl Editor {
                         place[..size as usize].copy_from_slice(pixel);
                     }
                 }
-                scattered(&runs, whole, filled)?
+                scattered(&runs, whole, updated)?
             }
             _ => scattered(&runs, run_bytes, memory::copied(bytes, "replaced pixels")?)?,
         };
@@ -108,39 +109,39 @@ impl Editor {
     }
 }
 
-/// Where the runs of a section begin in the data, in rising order, and how many bytes each has: of pixels along NAXIS1, and
-/// of whole rows that follow each other.
+/// Returns the offsets of the runs of a section in the data, ascending, and the bytes of each run:
+/// pixels along NAXIS1, and consecutive whole rows.
 fn runs(axes: &[u64], ranges: &[AxisRange], size: u64) -> Result<(Vec<u64>, u64), NoMemory> {
     let mut run_bytes = size;
     let mut stride = size;
-    let mut joined = 0;
-    // Axes that are taken whole join with the next one; the first of which a part is taken is the last that does.
+    let mut run_axes = 0;
+    // A run spans axes selected whole, and the next axis, even if only a part of it is selected.
     for (range, length) in ranges.iter().zip(axes) {
-        if joined > 0 && range.step != 1 && range.count > 1 {
+        if run_axes > 0 && range.step != 1 && range.count > 1 {
             break;
         }
         run_bytes *= range.count;
-        joined += 1;
+        run_axes += 1;
         if range.step != 1 && range.count > 1 || range.count != *length {
             break;
         }
     }
     let mut runs = vec![0];
     for (axis, (range, length)) in ranges.iter().zip(axes).enumerate() {
-        let count = if axis < joined { 1 } else { range.count };
+        let count = if axis < run_axes { 1 } else { range.count };
         let step = range.step as u64 * stride;
-        let mut longer = memory::with_room(runs.len().saturating_mul(count as usize), PLACES)?;
+        let mut next = memory::with_room(runs.len().saturating_mul(count as usize), PLACES)?;
         for index in 0..count {
             let begin = range.first * stride + index * step;
-            longer.extend(runs.iter().map(|run| begin + run));
+            next.extend(runs.iter().map(|run| begin + run));
         }
-        runs = longer;
+        runs = next;
         stride *= length;
     }
     Ok((runs, run_bytes))
 }
 
-/// A patch of runs of the same length, cut where they are very long.
+/// Creates a patch of runs of equal length; very long runs are split.
 fn scattered(runs: &[u64], run_bytes: u64, bytes: Vec<u8>) -> Result<Patch, NoMemory> {
     let pieces = run_bytes.div_ceil(PIECE_BYTES) as usize;
     let mut places = memory::with_room(runs.len().saturating_mul(pieces), PLACES)?;
@@ -175,17 +176,17 @@ mod tests {
         })
     }
 
-    /// Axes and sections of them, one for each write.
+    /// Axes and sections of them, one section per write.
     fn sections() -> impl Strategy<Value = (Vec<u64>, Vec<Vec<AxisRange>>)> {
         prop::collection::vec(1u64..6, 1..4).prop_flat_map(|axes| {
-            let one: Vec<_> = axes.iter().map(|&length| range(length)).collect();
-            (Just(axes), prop::collection::vec(one, 1..8))
+            let section: Vec<_> = axes.iter().map(|&length| range(length)).collect();
+            (Just(axes), prop::collection::vec(section, 1..8))
         })
     }
 
     proptest! {
-        /// Sections written one after the other, whether they overlap or not, against pixels set one at a time. Lists of
-        /// about the same length are merged on the way.
+        /// Compares sections written one after another, overlapping or not, with pixels set one at
+        /// a time. Lists of similar length are merged on the way.
         #[test]
         fn pixels_are_as_if_set_one_by_one((axes, writes) in sections()) {
             let size = 2;

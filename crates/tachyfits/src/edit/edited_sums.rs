@@ -1,6 +1,7 @@
-//! DATASUM and CHECKSUM of an edited HDU. The sum of unchanged data is taken over; that of changed data follows from the old
-//! one by what was taken out and what was put in, so that its cost grows with the change. A sum that was wrong before the
-//! edit is wrong by as much after it: it still says that the data are not what they were.
+//! DATASUM and CHECKSUM of an edited HDU. The sum of unchanged data is kept; the sum of changed
+//! data is the old sum minus the removed bytes plus the new ones, so that its cost is proportional
+//! to the change. A sum that was wrong before the edit stays wrong by the same amount: it still
+//! records that the data have changed.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use crate::byte_sums::sum_of_range;
 use crate::checksum::same_sum;
 use crate::error::Error;
 
-/// The keywords of sums.
+/// Keywords of checksums.
 const SUMS: [&str; 2] = ["DATASUM", "CHECKSUM"];
 
 /// Updates the checksums in the header of a changed unit that has them.
@@ -32,11 +33,11 @@ pub(crate) fn restate(
     }
     let states = |keyword: &str| unit.header().position(keyword).is_some();
     let data_alone = states("DATASUM") && !states("CHECKSUM");
-    let stated = match unit.updates_checksums {
+    let old_sum = match unit.updates_checksums {
         true => Stated::Nothing,
         false => stated_sum(unit, tier),
     };
-    let sum = match stated {
+    let sum = match old_sum {
         Stated::Sum(sum) if !unit.has_new_data() => sum,
         Stated::Sum(sum) => changed_sum(unit, sum, own, run, tier)?,
         Stated::Nothing => whole_sum(unit, run, tier)?,
@@ -46,18 +47,18 @@ pub(crate) fn restate(
     let length = unit.origin.as_ref().filter(|_| unit.own);
     let length = length.map(|hdu| hdu.data_offset - hdu.header_offset);
     let name = own.name().to_owned();
-    let set = set(unit.header_mut(), sum, with_checksum, length, tier);
-    set.map_err(|error| Error::Format { file: name, error })
+    let result = set(unit.header_mut(), sum, with_checksum, length, tier);
+    result.map_err(|error| Error::Format { file: name, error })
 }
 
 /// Whether writing the unit changes its sums.
 fn is_due(unit: &EditedHdu) -> bool {
-    let stated = SUMS.iter().any(|keyword| unit.header().position(keyword).is_some());
+    let has_sums = SUMS.iter().any(|keyword| unit.header().position(keyword).is_some());
     let is_same = unit.changed.is_none() && !unit.has_new_data();
-    (unit.updates_checksums || (stated && !is_same)) && unit.missing() == 0
+    (unit.updates_checksums || (has_sums && !is_same)) && unit.missing() == 0
 }
 
-/// Leaves the sums of a changed unit blank, which states nothing: those in the header are of its old bytes.
+/// Blanks the sums of a changed unit, which means no sum: the values in the header are for the old bytes.
 pub(crate) fn blank(unit: &mut EditedHdu) -> Result<(), FormatError> {
     if !is_due(unit) {
         return Ok(());
@@ -70,12 +71,12 @@ pub(crate) fn blank(unit: &mut EditedHdu) -> Result<(), FormatError> {
     Ok(())
 }
 
-/// Whether a header has a sum that [`blank`] left blank.
+/// Whether a header has a sum blanked by [`blank`].
 pub(crate) fn has_blank(header: &Header) -> bool {
     SUMS.iter().any(|keyword| header.get_text(keyword) == Ok(Some("")))
 }
 
-/// Puts the sums into a header that is made as long as it was before.
+/// Writes the sums into a header, which is padded to its previous length.
 fn set(
     header: &mut Header,
     data: OnesComplement,
@@ -99,16 +100,16 @@ fn set(
     Ok(())
 }
 
-/// The checksum of the data in the original file.
+/// Checksum of the data in the header of the origin.
 enum Stated {
-    /// Neither keyword is there, or they are blank.
+    /// Neither keyword is present, or both are blank.
     Nothing,
     Sum(OnesComplement),
-    /// There are sums, and none can be read: no other may take their place.
+    /// There are sums, but none is readable; they must not be replaced.
     Unreadable,
 }
 
-/// The sum that DATASUM states, or the one of which CHECKSUM would be right.
+/// Returns the sum in DATASUM, or the sum for which CHECKSUM would be correct.
 fn stated_sum(unit: &EditedHdu, tier: Tier) -> Stated {
     let Some(hdu) = &unit.origin else { return Stated::Nothing };
     let text = |keyword: &str| match hdu.header.get(keyword) {
@@ -130,53 +131,53 @@ fn stated_sum(unit: &EditedHdu, tier: Tier) -> Stated {
     }
 }
 
-/// The sum of all data as they are now, beside which the one stated for the old ones is as wrong as it was.
+/// Returns the sum of all new data. If the old sum was wrong, the new one is wrong by the same amount.
 fn carried_sum(
     unit: &EditedHdu,
-    stated: OnesComplement,
+    old_sum: OnesComplement,
     run: &RunOptions<'_>,
     tier: Tier,
 ) -> Result<OnesComplement, Error> {
     let new = whole_sum(unit, run, tier)?;
     let Some(stored) = &unit.stored else { return Ok(new) };
     let old = sum_of_part(stored, 0..stored.bytes(), run, tier)?;
-    if same_sum(old.sum(), stated.sum()) {
+    if same_sum(old.sum(), old_sum.sum()) {
         return Ok(new);
     }
-    let mut sum = stated;
+    let mut sum = old_sum;
     sum.merge(OnesComplement::from_sum(!old.sum()));
     sum.merge(new);
     Ok(sum)
 }
 
-/// The sum of data that are those of the origin in part.
+/// Returns the sum of data that consist partly of the origin's data.
 fn changed_sum(
     unit: &EditedHdu,
-    stated: OnesComplement,
+    old_sum: OnesComplement,
     own: &Arc<dyn Source>,
     run: &RunOptions<'_>,
     tier: Tier,
 ) -> Result<OnesComplement, Error> {
     let Some(hdu) = unit.origin.as_ref().filter(|hdu| unit.own && hdu.end_offset() <= own.bytes())
     else {
-        return carried_sum(unit, stated, run, tier);
+        return carried_sum(unit, old_sum, run, tier);
     };
     let old = hdu.data_offset..hdu.end_offset();
-    let Some((taken_out, put_in)) = difference(&unit.data, old.clone())? else {
-        return carried_sum(unit, stated, run, tier);
+    let Some((removed, added)) = difference(&unit.data, old.clone())? else {
+        return carried_sum(unit, old_sum, run, tier);
     };
-    let touched: u64 = taken_out.iter().chain(&put_in).map(|range| range.end - range.start).sum();
-    if touched >= unit.data.bytes() {
-        return carried_sum(unit, stated, run, tier);
+    let changed: u64 = removed.iter().chain(&added).map(|range| range.end - range.start).sum();
+    if changed >= unit.data.bytes() {
+        return carried_sum(unit, old_sum, run, tier);
     }
-    let mut sum = stated;
+    let mut sum = old_sum;
     let old_bytes = Rope::of(Arc::clone(own), old.clone());
-    for range in taken_out {
+    for range in removed {
         let range = range.start - old.start..range.end - old.start;
         let part = sum_of_part(&old_bytes, range, run, tier)?;
         sum.merge(OnesComplement::from_sum(!part.sum()));
     }
-    for range in put_in {
+    for range in added {
         sum.merge(sum_of_part(&unit.data, range, run, tier)?);
     }
     let fill = unit.fill();
@@ -184,41 +185,42 @@ fn changed_sum(
     let mut bytes = vec![0; fill.bytes() as usize];
     fill.read(0, &mut bytes)?;
     sum.accumulate(unit.data.bytes(), &bytes, tier);
-    // All ones is 0 again, and whether it was ever anything else only the bytes know.
+    // All ones may mean 0; only the bytes tell whether the sum is 0.
     match sum.sum() {
-        u32::MAX => carried_sum(unit, stated, run, tier),
+        u32::MAX => carried_sum(unit, old_sum, run, tier),
         _ => Ok(sum),
     }
 }
 
-/// Ranges that rise and are apart.
+/// Sorted, disjoint ranges.
 type Ranges = Vec<Range<u64>>;
 
-/// The ranges of the old file that the data no longer have, and those of the data that are new; `None` where the old bytes
-/// are in another order, or shifted against the words of the sum.
+/// Returns the ranges of the old file that the data no longer contain, and the ranges of the data
+/// that are new; `None` if old bytes changed their order, or their alignment to the 4-byte words of
+/// the sum.
 fn difference(data: &Rope, old: Range<u64>) -> Result<Option<(Ranges, Ranges)>, NoMemory> {
     let mut parts = Vec::new();
     data.kept(0..data.bytes(), &mut parts)?;
     let room = || memory::with_room(parts.len() + 1, PARTS);
-    let (mut taken_out, mut put_in): (Ranges, Ranges) = (room()?, room()?);
-    let (mut reached_old, mut reached) = (old.start, 0);
+    let (mut removed, mut added): (Ranges, Ranges) = (room()?, room()?);
+    let (mut old_end, mut new_end) = (old.start, 0);
     for KeptBytes { at, offset, bytes } in parts {
-        let in_order = offset >= reached_old && offset + bytes <= old.end;
+        let in_order = offset >= old_end && offset + bytes <= old.end;
         if !in_order || (offset - old.start) % 4 != at % 4 {
             return Ok(None);
         }
-        taken_out.push(reached_old..offset);
-        put_in.push(reached..at);
-        (reached_old, reached) = (offset + bytes, at + bytes);
+        removed.push(old_end..offset);
+        added.push(new_end..at);
+        (old_end, new_end) = (offset + bytes, at + bytes);
     }
-    taken_out.push(reached_old..old.end);
-    put_in.push(reached..data.bytes());
-    taken_out.retain(|range| !range.is_empty());
-    put_in.retain(|range| !range.is_empty());
-    Ok(Some((taken_out, put_in)))
+    removed.push(old_end..old.end);
+    added.push(new_end..data.bytes());
+    removed.retain(|range| !range.is_empty());
+    added.retain(|range| !range.is_empty());
+    Ok(Some((removed, added)))
 }
 
-/// The sum of all data and their fill.
+/// Returns the sum of all data and their fill.
 fn whole_sum(unit: &EditedHdu, run: &RunOptions<'_>, tier: Tier) -> Result<OnesComplement, Error> {
     let mut rope = unit.data.clone();
     rope.append(unit.fill());
@@ -226,7 +228,7 @@ fn whole_sum(unit: &EditedHdu, run: &RunOptions<'_>, tier: Tier) -> Result<OnesC
     sum_of_part(&rope, 0..end, run, tier)
 }
 
-/// The sum of a part of some data, counted from its beginning.
+/// Returns the sum of a part of some data, as a contribution to the sum of the whole.
 fn sum_of_part(
     rope: &Rope,
     range: Range<u64>,
@@ -236,6 +238,6 @@ fn sum_of_part(
     let begin = range.start;
     let part = EditPlan::of_rope(rope.part(range));
     let (sum, _report) = sum_of_range(&part, 0, 0..part.rope.bytes(), run, tier)?;
-    // Where it lies within the words of the whole.
+    // Rotate the sum to the alignment of the part within the words of the whole.
     Ok(OnesComplement::from_sum(sum.sum().rotate_right(8 * (begin % 4) as u32)))
 }

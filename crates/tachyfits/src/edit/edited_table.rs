@@ -1,8 +1,9 @@
-//! Tables that are edited: rows added, inserted and removed, cells updated; for columns see [`super::edited_columns`]. Row bytes that
-//! stay are neither read nor moved before the file is written.
+//! Edits tables: adds, inserts and deletes rows and updates cells; for columns see
+//! [`super::edited_columns`]. Unchanged bytes of rows are neither read nor moved before the file is
+//! written.
 //!
-//! Arrays of variable-length columns: new ones go to the end of the heap, old ones stay where they are, so descriptors that
-//! share bytes, gaps and any order stay as they were.
+//! New arrays of variable-length columns are appended to the heap; old ones keep their position, so
+//! descriptors with shared bytes, gaps and any order stay valid.
 
 use std::ops::Range;
 
@@ -24,12 +25,12 @@ use crate::table::built_rows::{Descriptors, NewRows, write_arrays};
 use crate::table::encode::ColumnInput;
 use crate::table::table_writer::layout_of;
 
-/// Largest depth of stacked sources; beyond it rows are rebuilt and kept.
+/// Maximum nesting depth of sources; beyond it, rows are copied to a spool.
 const DEEPEST: usize = 40;
-/// Bytes that are copied at a time.
+/// Bytes copied at a time.
 const COPY_BYTES: u64 = 1 << 20;
 
-/// The data of a table, taken apart.
+/// The data of a table, split into parts.
 pub(super) struct Parts {
     pub(super) layout: TableLayout,
     pub(super) rows: Rope,
@@ -46,20 +47,20 @@ impl Parts {
 }
 
 impl Editor {
-    /// Header information about the columns of an edited table.
+    /// Returns the layout of the columns of an edited table.
     ///
     /// # Errors
-    /// [`Reason::NoSuchHdu`], and if the HDU holds no table.
+    /// [`Reason::NoSuchHdu`], and if the HDU has no table.
     pub fn layout(&self, hdu: usize) -> Result<TableLayout, Error> {
         self.format_error(layout_of(self.unit(hdu)?.header(), hdu))
     }
 
-    /// Inserts a new table with `new.rows` rows before the HDU of index `at`; at the end if there is none. `carried` are the
-    /// cards that it takes over, `inputs` the cells of every column.
+    /// Inserts a new table with `new.rows` rows before the HDU with index `at`, or at the end.
+    /// `carried` has additional cards, `inputs` the cells of every column.
     ///
     /// # Errors
-    /// As [`tachyfits_format::NewTable::header`], and [`Reason::CellValues`] if the cells do not fit the columns. The file is
-    /// then as it was.
+    /// As [`tachyfits_format::NewTable::header`], and [`Reason::CellValues`] if the cells do not
+    /// fit the columns. On error the file is unchanged.
     pub fn insert_table(
         &mut self,
         at: usize,
@@ -79,14 +80,14 @@ impl Editor {
             }
         }
         let mut header = self.format_error(new.header(carried))?;
-        // A table is never the first.
+        // A table is never the first HDU.
         let layout = self.format_error(layout_of(&header, at.max(1)))?;
         let empty = Rope::default();
         let mut parts = Parts { layout, rows: empty.clone(), gap: empty.clone(), heap: empty };
-        let made = self.made_rows(&mut parts, inputs, rows, 0, run);
-        let (made, most) = made.map_err(|error| error.at(&self.name, at))?;
-        (parts.rows, parts.layout.rows) = (made, rows);
-        self.format_error(sizes(&mut header, &parts, &most))?;
+        let result = self.made_rows(&mut parts, inputs, rows, 0, run);
+        let (new_rows, longest) = result.map_err(|error| error.at(&self.name, at))?;
+        (parts.rows, parts.layout.rows) = (new_rows, rows);
+        self.format_error(sizes(&mut header, &parts, &longest))?;
         let mut data = parts.rows;
         data.append(parts.heap);
         let mut unit = EditedHdu::new(header, data);
@@ -109,11 +110,12 @@ impl Editor {
         self.insert_rows(hdu, at, inputs, rows, run)
     }
 
-    /// Inserts rows before the row of index `at`, from 0.
+    /// Inserts rows before the row with index `at`, from 0.
     ///
     /// # Errors
-    /// [`Reason::Rows`] if there is no such row, [`Reason::CellValues`] if the cells do not fit the columns; if the HDU holds
-    /// no whole table, or the array of an old row does not lie in the heap. The table is then as it was.
+    /// [`Reason::Rows`] if the row does not exist, [`Reason::CellValues`] if the cells do not fit
+    /// the columns; if the HDU has no complete table, or an array of an old row extends beyond the
+    /// heap. On error the table is unchanged.
     pub fn insert_rows(
         &mut self,
         hdu: usize,
@@ -128,43 +130,44 @@ impl Editor {
             return Err(self.refuse(hdu, Reason::Rows, expected, at.to_string()));
         }
         self.check_arrays(hdu, &parts, None)?;
-        let made = self.made_rows(&mut parts, inputs, rows, at, run);
-        let (new, most) = made.map_err(|error| error.at(&self.name, hdu))?;
+        let result = self.made_rows(&mut parts, inputs, rows, at, run);
+        let (new, longest) = result.map_err(|error| error.at(&self.name, hdu))?;
         let place = at * parts.layout.row_bytes;
         let mut all = parts.rows.part(0..place);
         all.append(new);
         all.append_part(&parts.rows, place..parts.rows.bytes());
         parts.rows = all;
         parts.layout.rows += rows;
-        self.put_back(hdu, parts, &most)
+        self.put_back(hdu, parts, &longest)
     }
 
-    /// Removes rows, given by their indices from 0 in any order. Arrays that only they pointed to stay in the heap.
+    /// Deletes rows by index, from 0, in any order. Arrays that only these rows refer to stay in the heap.
     ///
     /// # Errors
-    /// [`Reason::Rows`] if there is no such row; and if the HDU holds no whole table.
+    /// [`Reason::Rows`] if a row does not exist; also if the HDU has no complete table.
     pub fn delete_rows(&mut self, hdu: usize, rows: &Rows<'_>) -> Result<(), Error> {
         let mut parts = self.parts(hdu)?;
         let runs = self.row_runs(hdu, rows, parts.layout.rows)?;
         let row_bytes = parts.layout.row_bytes;
-        let mut left = Rope::default();
-        let mut reached = 0;
+        let mut remaining = Rope::default();
+        let mut next = 0;
         for run in &runs {
-            left.append_part(&parts.rows, reached * row_bytes..run.start * row_bytes);
-            reached = run.end;
+            remaining.append_part(&parts.rows, next * row_bytes..run.start * row_bytes);
+            next = run.end;
             parts.layout.rows -= run.end - run.start;
         }
-        left.append_part(&parts.rows, reached * row_bytes..parts.rows.bytes());
-        parts.rows = left;
+        remaining.append_part(&parts.rows, next * row_bytes..parts.rows.bytes());
+        parts.rows = remaining;
         self.put_back(hdu, parts, &[])
     }
 
-    /// Gives the cells of a column in some rows other values; where a row is named twice the later counts. Arrays of a
-    /// variable-length column are added to the heap.
+    /// Updates the cells of a column in some rows; for repeated rows, the last value counts. Arrays
+    /// of a variable-length column are appended to the heap.
     ///
     /// # Errors
-    /// [`Reason::Column`] or [`Reason::Rows`] if there is no such column or row, [`Reason::CellValues`] if the values do not
-    /// fit; and if the HDU holds no whole table. The table is then as it was.
+    /// [`Reason::Column`] or [`Reason::Rows`] if the column or a row does not exist,
+    /// [`Reason::CellValues`] if the values do not fit; also if the HDU has no complete table. On
+    /// error the table is unchanged.
     pub fn update_cells(
         &mut self,
         hdu: usize,
@@ -184,8 +187,8 @@ impl Editor {
         if adds_arrays {
             self.check_arrays(hdu, &parts, Some(Replaced { column, rows }))?;
         }
-        let made = made_fields(&mut parts, column, input, count, run);
-        let (fields, most) = made.map_err(|error| error.at(&self.name, hdu))?;
+        let result = made_fields(&mut parts, column, input, count, run);
+        let (fields, longest) = result.map_err(|error| error.at(&self.name, hdu))?;
         let field = &parts.layout.columns[column];
         let (width, offset) = (field.field.row_bytes(), field.offset);
         let stride = parts.layout.row_bytes;
@@ -199,8 +202,8 @@ impl Editor {
             };
             parts.rows = Overlay::over(&parts.rows, patch)?;
         }
-        self.put_back(hdu, parts, &most)?;
-        // Arrays that were not checked are new now.
+        self.put_back(hdu, parts, &longest)?;
+        // Arrays that were not checked have been replaced.
         self.units[hdu].arrays_are_whole |= adds_arrays;
         Ok(())
     }
@@ -231,7 +234,7 @@ impl Editor {
         Error::refused(reason, expected, found).at(&self.name, hdu)
     }
 
-    /// Runs of rows, sorted and apart.
+    /// Returns runs of rows, sorted and disjoint.
     fn row_runs(&self, hdu: usize, rows: &Rows<'_>, count: u64) -> Result<Vec<Range<u64>>, Error> {
         let mut runs: Vec<Range<u64>> = Vec::new();
         match rows {
@@ -255,7 +258,7 @@ impl Editor {
         }
     }
 
-    /// Takes the data of a table apart.
+    /// Splits the data of a table into its parts.
     pub(super) fn parts(&self, hdu: usize) -> Result<Parts, Error> {
         let unit = self.unit(hdu)?;
         let layout = self.layout(hdu)?;
@@ -278,22 +281,22 @@ impl Editor {
         })
     }
 
-    /// Puts a changed table in the place of the old one.
-    fn put_back(&mut self, hdu: usize, parts: Parts, most: &[u64]) -> Result<(), Error> {
+    /// Replaces the table with a changed one.
+    fn put_back(&mut self, hdu: usize, parts: Parts, longest: &[u64]) -> Result<(), Error> {
         let header = self.unit(hdu)?.header().clone();
-        self.put_back_with(hdu, parts, most, header)
+        self.put_back_with(hdu, parts, longest, header)
     }
 
-    /// Replaces the old table by a changed one, with a header whose sizes are updated here.
+    /// Replaces the table with a changed one; updates the sizes in the header.
     pub(super) fn put_back_with(
         &mut self,
         hdu: usize,
         parts: Parts,
-        most: &[u64],
+        longest: &[u64],
         mut header: Header,
     ) -> Result<(), Error> {
-        let changed = sizes(&mut header, &parts, most);
-        self.format_error(changed)?;
+        let result = sizes(&mut header, &parts, longest);
+        self.format_error(result)?;
         let mut data = parts.rows;
         if data.depth() > DEEPEST {
             data = flat(&data)?;
@@ -310,7 +313,7 @@ impl Editor {
         Ok(())
     }
 
-    /// Refuses more rows than a table may have.
+    /// Rejects more rows than a table may have.
     pub(super) fn check_size(&self, rows: Option<u64>, row_bytes: u64) -> Result<(), Error> {
         let limit = self.options.limits.max_data_bytes;
         match rows.and_then(|rows| rows.checked_mul(row_bytes)) {
@@ -323,7 +326,7 @@ impl Editor {
         }
     }
 
-    /// Makes rows, and adds their arrays to the heap.
+    /// Encodes rows, and appends their arrays to the heap.
     fn made_rows(
         &self,
         parts: &mut Parts,
@@ -335,9 +338,9 @@ impl Editor {
         let tier = tier();
         let total = parts.layout.rows.checked_add(rows);
         self.check_size(total, parts.layout.row_bytes)?;
-        let (descriptors, most) = new_arrays(parts, (0, inputs), rows, tier)?;
+        let (descriptors, longest) = new_arrays(parts, (0, inputs), rows, tier)?;
         let new = NewRows::new(&parts.layout, inputs, &descriptors, rows, first_row)?;
-        Ok((made(&new, run, tier)?, most))
+        Ok((made(&new, run, tier)?, longest))
     }
 }
 
@@ -345,7 +348,7 @@ fn is_variable(layout: &TableLayout, column: usize) -> bool {
     matches!(layout.columns[column].field, Field::Variable { .. })
 }
 
-/// The contiguous fields of one column for `rows` rows; arrays are appended to the heap.
+/// Encodes the contiguous fields of one column for `rows` rows; appends arrays to the heap.
 pub(super) fn made_fields(
     parts: &mut Parts,
     column: usize,
@@ -354,16 +357,17 @@ pub(super) fn made_fields(
     run: &RunOptions<'_>,
 ) -> Result<(Rope, Vec<u64>), Error> {
     let tier = tier();
-    let (mut descriptors, mut most) = (Descriptors::new(), Vec::new());
+    let (mut descriptors, mut longest) = (Descriptors::new(), Vec::new());
     if is_variable(&parts.layout, column) {
-        (descriptors, most) = new_arrays(parts, (column, std::slice::from_ref(input)), rows, tier)?;
+        (descriptors, longest) =
+            new_arrays(parts, (column, std::slice::from_ref(input)), rows, tier)?;
     }
     let input = descriptors.first().map_or(*input, |(_, bytes)| ColumnInput::new(bytes));
     let new = NewRows::of_column(&parts.layout, column, input, rows)?;
-    Ok((made(&new, run, tier)?, most))
+    Ok((made(&new, run, tier)?, longest))
 }
 
-/// Adds the arrays of new rows to the heap.
+/// Appends the arrays of new rows to the heap.
 fn new_arrays(
     parts: &mut Parts,
     inputs: (usize, &[ColumnInput<'_>]),
@@ -378,19 +382,19 @@ fn new_arrays(
     Ok(result)
 }
 
-/// Makes rows and keeps them.
+/// Encodes rows into a spool.
 fn made(new: &NewRows<'_>, run: &RunOptions<'_>, tier: Tier) -> Result<Rope, Error> {
-    let mut kept = SpoolWriter::new("new rows", SpoolOptions::default());
+    let mut spool = SpoolWriter::new("new rows", SpoolOptions::default());
     new.make(
         run,
         tier,
         |_row, bytes| Ok(std::mem::take(bytes)),
-        |bytes: Vec<u8>| Ok(kept.write_all(&bytes)?),
+        |bytes: Vec<u8>| Ok(spool.write_all(&bytes)?),
     )?;
-    Ok(Rope::of_storage(kept.finish()?))
+    Ok(Rope::of_storage(spool.finish()?))
 }
 
-/// Fields of a list of rows as a patch: sorted by row, of equal rows the last.
+/// Creates a patch from fields of a list of rows: sorted by row; for repeated rows, the last one.
 fn scattered(
     list: &[u64],
     fields: &Rope,
@@ -400,31 +404,31 @@ fn scattered(
     order.sort_unstable_by_key(|&index| (list[index], index));
     let mut packed = memory::filled(fields.bytes() as usize, 0, "replaced cells")?;
     fields.read(0, &mut packed)?;
-    let last_of_row =
+    let is_last_of_row =
         |place: usize| order.get(place + 1).is_none_or(|&next| list[next] != list[order[place]]);
     let mut places = memory::with_room(order.len(), "the places of cells")?;
-    places.extend((0..order.len()).filter(|&place| last_of_row(place)).map(|place| {
+    places.extend((0..order.len()).filter(|&place| is_last_of_row(place)).map(|place| {
         let index = order[place];
         (list[index] * stride + offset, width as u32, index * width as usize)
     }));
     Ok(Patch::Scattered { places, bytes: packed })
 }
 
-/// The same bytes, kept by themselves.
+/// Copies rows to a spool.
 fn flat(rope: &Rope) -> Result<Rope, Error> {
-    let mut kept = SpoolWriter::new("edited rows", SpoolOptions::default());
+    let mut spool = SpoolWriter::new("edited rows", SpoolOptions::default());
     let mut piece = Vec::new();
     for at in (0..rope.bytes()).step_by(COPY_BYTES as usize) {
         let length = COPY_BYTES.min(rope.bytes() - at) as usize;
         memory::resize(&mut piece, length, 0, "a part of a table")?;
         rope.read(at, &mut piece)?;
-        kept.write_all(&piece)?;
+        spool.write_all(&piece)?;
     }
-    Ok(Rope::of_storage(kept.finish()?))
+    Ok(Rope::of_storage(spool.finish()?))
 }
 
-/// Puts the cards right that say how large the table is.
-fn sizes(header: &mut Header, parts: &Parts, most: &[u64]) -> Result<(), FormatError> {
+/// Updates the cards for the size of the table.
+fn sizes(header: &mut Header, parts: &Parts, longest_arrays: &[u64]) -> Result<(), FormatError> {
     let Parts { layout, rows, gap, heap } = parts;
     let set = |header: &mut Header, keyword: &str, value: u64| match header.get_i64(keyword) {
         Ok(Some(old)) if u64::try_from(old) == Ok(value) => Ok(()),
@@ -435,11 +439,11 @@ fn sizes(header: &mut Header, parts: &Parts, most: &[u64]) -> Result<(), FormatE
     if header.position("THEAP").is_some() {
         set(header, "THEAP", rows.bytes() + gap.bytes())?;
     }
-    for (number, (column, &longest)) in layout.columns.iter().zip(most).enumerate() {
-        let Field::Variable { element, wide, repeat, most: Some(stated) } = column.field else {
+    for (number, (column, &longest)) in layout.columns.iter().zip(longest_arrays).enumerate() {
+        let Field::Variable { element, wide, repeat, most: Some(current) } = column.field else {
             continue;
         };
-        if longest > stated {
+        if longest > current {
             let field = Field::Variable { element, wide, repeat, most: Some(longest) };
             header.set(&format!("TFORM{}", number + 1), field.form(&[]), "")?;
         }

@@ -1,5 +1,5 @@
-//! The file as it will be: one rope of headers, data and fill. It can be read as a file before anything is written, and says
-//! which of its bytes the old file has at the same place.
+//! The edited file as one rope of headers, data and fill. It can be read as a file before anything
+//! is written, and determines which bytes the old file already has at the same position.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,13 +12,13 @@ use super::content::{KeptBytes, NEAR_BYTES, PARTS, Rope, Source};
 use super::edited_hdu::{EditedHdu, memory};
 use crate::error::{Error, Reason};
 
-/// See the module.
+/// Content of the edited file.
 pub(crate) struct EditPlan {
     id: Id,
     pub(crate) rope: Rope,
-    /// Size of the file as it is.
+    /// Current size of the file.
     old_bytes: u64,
-    /// The edited file, of a plan that is read as long as the file is unchanged.
+    /// The edited file, if the plan may only be read while that is unchanged.
     checked: Option<Arc<dyn Source>>,
 }
 
@@ -68,8 +68,8 @@ impl EditPlan {
             }
             rope.append(unit.fill());
         }
-        let kept_rest = rest.begin == rope.bytes() && units.last().is_some_and(|unit| unit.own);
-        if rest.begin < own.bytes() && kept_rest {
+        let keeps_rest = rest.begin == rope.bytes() && units.last().is_some_and(|unit| unit.own);
+        if rest.begin < own.bytes() && keeps_rest {
             rope.append(Rope::of(Arc::clone(own), rest.begin..own.bytes()));
         } else if rest.begin < own.bytes() && rest.unreadable {
             let expected = "readable HDUs, where they are moved";
@@ -81,25 +81,25 @@ impl EditPlan {
         Ok(EditPlan { id, rope, old_bytes: own.bytes(), checked: None })
     }
 
-    /// The same, to be read as long as the edited file is unchanged.
+    /// Makes reading fail if the edited file changes.
     pub(crate) fn checking(self, own: &Arc<dyn Source>) -> EditPlan {
         EditPlan { checked: Some(Arc::clone(own)), ..self }
     }
 
-    /// Some bytes, to be read as a storage.
+    /// Wraps a rope as a storage.
     pub(crate) fn of_rope(rope: Rope) -> EditPlan {
         EditPlan { id: Id::named("edited data"), rope, old_bytes: 0, checked: None }
     }
 
-    /// The ranges that the old file does not have at their place, near ones joined.
+    /// Returns the ranges that the old file does not have at the same position; close ones are merged.
     ///
     /// # Errors
-    /// If there is too little memory.
+    /// If memory runs out.
     pub(crate) fn dirty(&self) -> Result<Vec<Range<u64>>, NoMemory> {
         let mut parts = Vec::new();
         self.rope.kept(0..self.rope.bytes(), &mut parts)?;
         let mut dirty: Vec<Range<u64>> = memory::with_room(parts.len() + 1, PARTS)?;
-        let mut reached = 0;
+        let mut clean_end = 0;
         let mut add = |range: Range<u64>| {
             if !range.is_empty() {
                 push_coalesced(&mut dirty, range, NEAR_BYTES);
@@ -107,16 +107,15 @@ impl EditPlan {
         };
         for KeptBytes { at, offset, bytes } in parts {
             if at == offset {
-                add(reached..at);
-                reached = at + bytes;
+                add(clean_end..at);
+                clean_end = at + bytes;
             }
         }
-        add(reached..self.rope.bytes());
+        add(clean_end..self.rope.bytes());
         Ok(dirty)
     }
 
-    /// Cost of a change in place: bytes of the old file that are overwritten, bytes written in all,
-    /// and whether bytes would be read that are overwritten.
+    /// Returns the cost of a change in place.
     pub(crate) fn cost(&self, dirty: &[Range<u64>]) -> Cost {
         let length = |range: &Range<u64>| range.end - range.start;
         let old = |range: &Range<u64>| range.end.min(self.old_bytes).saturating_sub(range.start);
@@ -132,12 +131,12 @@ impl EditPlan {
     }
 }
 
-/// See [`EditPlan::cost`].
+/// Cost of a change in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cost {
     pub(crate) overwritten: u64,
     pub(crate) written: u64,
-    /// Bytes that have to be kept elsewhere before anything is written.
+    /// Bytes that must be spooled before anything is written.
     pub(crate) kept_first: u64,
 }
 
@@ -152,7 +151,7 @@ impl Cost {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rest {
     pub(crate) begin: u64,
-    /// It is an HDU that cannot be read, and not mere junk.
+    /// Whether they are an unreadable HDU, not trailing junk.
     pub(crate) unreadable: bool,
 }
 

@@ -16,12 +16,12 @@ use crate::file::FitsFile;
 const PIECE_BYTES: u64 = 1 << 20;
 
 impl Editor {
-    /// Repairs the findings that [`crate::verify::Finding::fixable`] marks, when the editor is committed,
-    /// and lists the repairs.
+    /// Repairs the findings that [`crate::verify::Finding::fixable`] marks, when the editor is
+    /// committed, and lists the repairs.
     ///
     /// # Errors
-    /// If the file cannot be read, and [`Reason::Edit`] if an HDU could not be read as before afterwards; nothing is changed
-    /// then.
+    /// If the file cannot be read, and [`Reason::Edit`] if a repair would make an HDU less
+    /// readable. On error nothing is changed.
     ///
     /// ```
     /// use tachyfits::{Editor, OpenOptions, RunOptions, verify};
@@ -48,7 +48,7 @@ impl Editor {
         fixes
     }
 
-    /// Reads the file as it will be: each HDU is what it was, and what could be read of it can be.
+    /// Checks that every HDU of the repaired file has the same shape and is at least as readable.
     fn check_readable(&self, before: &FitsFile) -> Result<(), Error> {
         let after = self.preview()?;
         let changed = |index: usize| {
@@ -77,20 +77,20 @@ impl Editor {
         let mut fixes = Vec::new();
         for unit in &mut self.units {
             let Some(hdu) = unit.origin.clone() else { continue };
-            let (header, fixed) = fixed_header(unit.header(), Some(&hdu));
-            if !fixed.is_empty() {
+            let (header, header_fixes) = fixed_header(unit.header(), Some(&hdu));
+            if !header_fixes.is_empty() {
                 unit.changed = Some(header);
-                fixes.extend(fixed);
+                fixes.extend(header_fixes);
             }
             fixes.extend(repair_fill(unit, &hdu)?);
-            // A part copied from another file has other offsets.
+            // An HDU copied from another file has other offsets.
             fixes.extend(missing_fill(&hdu, self.own.bytes()).filter(|_| unit.own));
         }
         fixes.extend(self.repair_rest()?);
         Ok(fixes)
     }
 
-    /// Leaves out what follows the last HDU, if that is zeros alone.
+    /// Removes the bytes after the last HDU, if all are zero.
     fn repair_rest(&mut self) -> Result<Option<Fix>, Error> {
         let rest = self.rest.begin..self.own.bytes();
         if rest.is_empty() || self.rest.unreadable || !is_zeros(&*self.own, rest.clone())? {
@@ -104,7 +104,7 @@ impl Editor {
     }
 }
 
-/// How the values of an HDU are read.
+/// Interpretation of the values of an HDU.
 #[derive(PartialEq)]
 enum Readable {
     No,
@@ -134,7 +134,7 @@ impl Readable {
     }
 }
 
-/// The fill after the data becomes zeros, of an ASCII table blanks.
+/// Replaces the fill after the data with zeros, or blanks for an ASCII table.
 fn repair_fill(unit: &mut EditedHdu, hdu: &Hdu) -> Result<Option<Fix>, Error> {
     let (Some(before), after) = (unit.fill.clone(), unit.new_fill()) else { return Ok(None) };
     let bytes = |rope: &Rope| -> Result<Vec<u8>, Error> {
@@ -155,7 +155,7 @@ fn repair_fill(unit: &mut EditedHdu, hdu: &Hdu) -> Result<Option<Fix>, Error> {
     Ok(Some(Fix::new(Rule::DataFill.as_str(), place, before, after)))
 }
 
-/// Where the file ends within a block, it is filled up when it is written.
+/// Reports a file that ends within a block; writing it completes the block.
 fn missing_fill(hdu: &Hdu, file_bytes: u64) -> Option<Fix> {
     let code = match hdu.data_bytes {
         0 if hdu.data_offset > file_bytes => Code::HeaderPadding,
@@ -169,7 +169,7 @@ fn missing_fill(hdu: &Hdu, file_bytes: u64) -> Option<Fix> {
     Some(Fix::new(code.as_str(), place, before, "fill up to 2880 bytes".to_owned()))
 }
 
-/// There are zeros alone.
+/// Whether all bytes of a range are zero.
 pub(crate) fn is_zeros(storage: &dyn Storage, range: Range<u64>) -> Result<bool, Error> {
     let mut at = range.start;
     while at < range.end {

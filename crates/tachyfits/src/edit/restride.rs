@@ -12,21 +12,21 @@ use super::content::{KeptBytes, Rope, Source};
 /// Bytes of old rows processed together.
 const BLOCK_BYTES: u64 = 256 << 10;
 
-/// See the module.
+/// Rows whose fields have new positions.
 pub(crate) struct Restride {
     base: Rope,
     old_row_bytes: u64,
     row_bytes: u64,
     rows: u64,
-    /// Runs of bytes of an old row and where they begin in the new one.
+    /// Runs of bytes of an old row, and their new positions.
     runs: Vec<Run>,
-    /// A new field: where it begins in the row, its width, and the fields one after the other.
+    /// A new field: its offset in the row, its width, and the contiguous fields.
     field: Option<(u64, u64, Rope)>,
     /// Fill byte of a row.
     fill: u8,
 }
 
-/// Bytes of a row that go elsewhere.
+/// Bytes of a row that move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) from: u64,
@@ -41,7 +41,7 @@ impl fmt::Debug for Restride {
 }
 
 impl Restride {
-    /// Old rows of `old_row_bytes` as rows of `row_bytes`, of which there are `rows`.
+    /// Rebuilds `rows` rows of `old_row_bytes` bytes as rows of `row_bytes` bytes.
     pub(crate) fn new(
         base: Rope,
         rows: u64,
@@ -52,13 +52,13 @@ impl Restride {
         Restride { base, old_row_bytes, row_bytes, rows, runs, field: None, fill }
     }
 
-    /// The same with a new field.
+    /// Adds a new field to the rows.
     pub(crate) fn with_field(mut self, at: u64, width: u64, fields: Rope) -> Restride {
         self.field = Some((at, width, fields));
         self
     }
 
-    /// Makes whole rows.
+    /// Builds whole rows.
     fn make(&self, rows: Range<u64>, out: &mut [u8]) -> Result<(), IoError> {
         out.fill(self.fill);
         let count = rows.end - rows.start;
@@ -107,7 +107,7 @@ impl Storage for Restride {
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         let end = offset + buffer.len() as u64;
         let block = (BLOCK_BYTES / self.row_bytes.max(self.old_row_bytes).max(1)).max(1);
-        let mut made = Vec::new();
+        let mut rows_buffer = Vec::new();
         let mut at = offset;
         while at < end {
             let first = at / self.row_bytes;
@@ -118,11 +118,16 @@ impl Storage for Restride {
             if begin == at && stop <= end {
                 self.make(rows, out)?;
             } else {
-                memory::resize(&mut made, (stop - begin) as usize, 0, "rows of the new table")?;
-                self.make(rows, &mut made)?;
+                memory::resize(
+                    &mut rows_buffer,
+                    (stop - begin) as usize,
+                    0,
+                    "rows of the new table",
+                )?;
+                self.make(rows, &mut rows_buffer)?;
                 let from = (at - begin) as usize;
                 let length = out.len();
-                out.copy_from_slice(&made[from..from + length]);
+                out.copy_from_slice(&rows_buffer[from..from + length]);
             }
             at = stop.min(end);
         }

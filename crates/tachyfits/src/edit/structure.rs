@@ -1,11 +1,11 @@
-//! Limits of an edit of a header: the cards that say where the data are and how tiles are compressed stay, and the parser
-//! reads afterwards what it read before.
+//! Limits of header edits: cards that determine the position of data and the compression of tiles
+//! stay, and the parser must still accept what it accepted before.
 
 use tachyfits_format::{
     Code, FormatError, Hdu, HduKind, Header, Problem, Value, Warning, is_structural,
 };
 
-/// The first difference that stops a header from replacing another, as the expected and the found text.
+/// Returns the first difference that prevents a header from replacing another, as expected and found text.
 pub(super) fn fault(before: &Header, after: &Header, index: usize) -> Option<(String, String)> {
     let may_be_tiled = |header: &&Header| {
         ["ZIMAGE", "ZTABLE"].iter().any(|keyword| header.position(keyword).is_some())
@@ -35,13 +35,14 @@ pub(super) fn fault(before: &Header, after: &Header, index: usize) -> Option<(St
         Ok(after) if after.is_empty() => None,
         Ok(after) => {
             let before = warnings(&before).ok()?;
-            let is_new = |one: &&Warning| count(&after, one.code()) > count(&before, one.code());
-            after.iter().find(is_new).map(|one| problem(one.problem()))
+            let is_new =
+                |warning: &&Warning| count(&after, warning.code()) > count(&before, warning.code());
+            after.iter().find(is_new).map(|warning| problem(warning.problem()))
         }
     }
 }
 
-/// The fault of a fixed card that is another one.
+/// Returns the fault of the first fixed card that differs.
 fn other_card(
     before: &Header,
     after: &Header,
@@ -51,7 +52,7 @@ fn other_card(
     Some((format!("{keyword} unchanged"), "another card or order".to_owned()))
 }
 
-/// Whether cards differ that can keep the parser from reading; other edits need not parse a header of very many columns.
+/// Whether cards that may break the parser differ; other edits need not parse a header of very many columns.
 fn may_be_read(before: &Header, after: &Header) -> bool {
     const READ: [&[u8]; 10] = [
         b"TTYPE", b"TDIM", b"TSCAL", b"TZERO", b"TNULL", b"TSSTR", b"THEAP", b"BSCALE", b"BZERO",
@@ -70,13 +71,13 @@ fn may_be_read(before: &Header, after: &Header) -> bool {
     cards(before) != cards(after)
 }
 
-/// How many cards have a fault; one warning stands for all of the header.
+/// Counts the cards with a fault; a single warning may represent several.
 fn count(warnings: &[Warning], code: Code) -> usize {
     let alike = warnings.iter().filter(|warning| warning.code() == code);
     alike.map(|warning| 1 + warning.problem().repeats).sum()
 }
 
-/// Columns that share a name or have sizes that are ignored.
+/// Returns warnings about duplicate column names and ignored sizes.
 fn warnings(hdu: &Hdu) -> Result<Vec<Warning>, FormatError> {
     const FAULTS: [Code; 3] =
         [Code::DuplicateColumn, Code::DimensionsIgnored, Code::DimensionsShort];
@@ -91,18 +92,19 @@ fn warnings(hdu: &Hdu) -> Result<Vec<Warning>, FormatError> {
     }
 }
 
-/// The first fixed keyword whose cards are not the same in both, in the same order, before all that is not of structure in
-/// the beginning. Their case may differ where the same ones are read.
+/// Returns the first fixed keyword whose cards differ between the headers, in content, order, or
+/// position relative to other leading cards. The case of a keyword may differ if the same card is
+/// read.
 fn differs(before: &Header, after: &Header, is_fixed: &dyn Fn(&str) -> bool) -> Option<String> {
     let cards = |header: &Header| -> Vec<(String, Option<Value>, bool)> {
         let cards = header.cards().iter().enumerate();
-        let fixed = cards.filter(|(_, card)| is_fixed(card.keyword()));
-        let described = fixed.map(|(at, card)| {
+        let fixed_cards = cards.filter(|(_, card)| is_fixed(card.keyword()));
+        let entries = fixed_cards.map(|(at, card)| {
             let keyword = card.keyword().to_ascii_uppercase();
             let is_read = header.position(&keyword) == Some(at);
             (keyword, card.value().cloned(), is_read)
         });
-        described.collect()
+        entries.collect()
     };
     let (old, new) = (cards(before), cards(after));
     let leading = |header: &Header| {
