@@ -1,12 +1,12 @@
-//! Parts of an image that survive an operation on it: its cards, and its companions: the table of
-//! beams that CASA keeps for cubes with a beam per channel (CASAMBM = T, a table BEAMS with a row
-//! per channel and polarisation), the tables of coordinates of -TAB axes, and images of corrections
-//! (`CPDISi = 'LOOKUP'`), which move with the pixels.
+//! Parts of an image that survive an operation on it: its cards, and its companions. Companions are
+//! the table of beams that CASA writes for cubes with a beam per channel (CASAMBM = T, a table
+//! BEAMS with a row per channel and polarisation), the tables of coordinates of -TAB axes, and
+//! images of corrections (`CPDISi = 'LOOKUP'`), which move with the pixels.
 //!
 //! Each operation describes its effect on the axes ([`Change`]) and gets the header and the
-//! companions of its result ([`Survivors`]). Channels that stay keep their rows, renumbered. Where
-//! channels are combined, or all get one beam, table and CASAMBM are left out, and HISTORY records
-//! it.
+//! companions of its result ([`Survivors`]). Channels that remain keep their rows, renumbered. If
+//! channels are combined, or all get one beam, the table and CASAMBM are removed, and HISTORY
+//! records it.
 
 mod coordinate_table;
 mod of_image;
@@ -24,35 +24,35 @@ use tachyfits_memory::{self as memory, NoMemory};
 use crate::error::Error;
 use coordinate_table::CoordinateTable;
 
-/// The name of a table of beams, and the card that announces it.
+/// Name of a table of beams, and the keyword that announces it.
 const TABLE: &str = "BEAMS";
 const ANNOUNCED: &str = "CASAMBM";
-/// The cards of the one beam of an image.
+/// Keywords of the single beam of an image.
 const BEAM: [&str; 3] = ["BMAJ", "BMIN", "BPA"];
-/// The most bytes of a table that goes along: far more than channels need.
+/// Maximum bytes of a companion: far more than channels need.
 const MOST_BYTES: u64 = 1 << 26;
-/// Purpose of the memory, for errors.
+/// Purpose of the allocation, for error messages.
 const TABLES: &str = "the tables of an image";
 
 /// Effect of an operation on an image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change<'a> {
-    /// Other values on the same grid.
+    /// New values on the same grid.
     Values,
-    /// Values depend on their neighbours along an axis, 0 for NAXIS1; the results of the first and
-    /// every n-th further pixel are kept.
+    /// Values depend on their neighbours along an axis, 0 for NAXIS1; only every n-th result is
+    /// kept, from the first on.
     Along { axis: usize, every: u64 },
     /// A part of the pixels.
     Section(&'a [AxisSelection]),
-    /// Blocks of pixels are made one pixel each: of what statistic.
+    /// Each block of pixels becomes one pixel, by the named statistic.
     Blocks(&'a [AxisBlocks], &'a str),
     /// The new axis n is the axis `order[n]`, 0 for NAXIS1.
     Order(&'a [usize]),
-    /// The first two axes give way to offsets along a path.
+    /// The first two axes are replaced by offsets along a path.
     Path(&'a OffsetAxis),
 }
 
-/// The surviving parts of an image: its cards, its table of beams, and its tables of coordinates.
+/// Surviving parts of an image: its cards, its table of beams, and its tables of coordinates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Survivors {
     pub(crate) header: Header,
@@ -61,24 +61,25 @@ pub(crate) struct Survivors {
 }
 
 impl Survivors {
-    /// Cards alone.
+    /// Creates survivors without companions.
     pub(crate) fn of_header(header: Header) -> Survivors {
         Survivors { header, ..Survivors::default() }
     }
 
-    /// Changes cards. A change that gives all channels one beam (BMAJ, BMIN or BPA differ, CASAMBM is gone) leaves out the
-    /// table of beams.
+    /// Changes cards. If all channels get one beam (BMAJ, BMIN or BPA differ, or CASAMBM was
+    /// removed), the table of beams is removed.
     pub(crate) fn change(
         mut self,
         change: impl FnOnce(&mut Header) -> Result<(), FormatError>,
     ) -> Result<Survivors, FormatError> {
-        let stated = |header: &Header| BEAM.map(|keyword| header.get(keyword).cloned());
-        let (before, announced) = (stated(&self.header), is_announced(&self.header));
+        let beam_cards = |header: &Header| BEAM.map(|keyword| header.get(keyword).cloned());
+        let (before, was_announced) = (beam_cards(&self.header), is_announced(&self.header));
         let source = self.header.clone();
         change(&mut self.header)?;
         keep_comments(&source, &mut self.header)?;
-        let common = stated(&self.header) != before || announced != is_announced(&self.header);
-        if common && (announced || self.beams.is_some()) {
+        let common =
+            beam_cards(&self.header) != before || was_announced != is_announced(&self.header);
+        if common && (was_announced || self.beams.is_some()) {
             self.beams = None;
             self.header.remove(ANNOUNCED);
             let text = "tachyfits: all channels have one beam: the table BEAMS is left out";
@@ -87,28 +88,28 @@ impl Survivors {
         Ok(self)
     }
 
-    /// Gives each row of the table of beams another beam, in the order of [`Image::channel_beams`]: major and minor axis
-    /// and position angle, degrees.
+    /// Replaces the beam of each row of the table of beams, in the order of
+    /// [`Image::channel_beams`]: major and minor axis and position angle, in degrees.
     ///
     /// # Errors
-    /// If a column cannot have a number.
-    pub(crate) fn with_beams(mut self, given: &[[f64; 3]]) -> Result<Survivors, FormatError> {
+    /// If a column cannot store a number.
+    pub(crate) fn with_beams(mut self, new_beams: &[[f64; 3]]) -> Result<Survivors, FormatError> {
         if let Some(beams) = &self.beams {
-            self.beams = Some(Arc::new(beams.with_beams(given)?));
+            self.beams = Some(Arc::new(beams.with_beams(new_beams)?));
         }
         Ok(self)
     }
 
-    /// The companions, each as its header and its data.
+    /// Iterates over the companions, each as header and data.
     pub(crate) fn companions(&self) -> impl Iterator<Item = (&Header, &[u8])> {
         let beams = self.beams.iter().map(|beams| (&beams.header, &*beams.rows));
         beams.chain(self.tables.iter().map(|table| (&table.header, &*table.data)))
     }
 
-    /// The bytes of the companions as the next HDUs of a file, empty without any.
+    /// Returns the companions as the next HDUs of a file; empty if there are none.
     ///
     /// # Errors
-    /// If there is too little memory.
+    /// If memory runs out.
     pub(crate) fn companion_bytes(&self) -> Result<Vec<u8>, NoMemory> {
         let mut all = Vec::new();
         for (header, data) in self.companions() {
@@ -118,10 +119,10 @@ impl Survivors {
     }
 }
 
-/// The bytes of an HDU with this header and data.
+/// Returns the bytes of an HDU with this header and data.
 ///
 /// # Errors
-/// If there is too little memory.
+/// If memory runs out.
 pub(crate) fn hdu_bytes(header: &Header, data: &[u8]) -> Result<Vec<u8>, NoMemory> {
     let mut bytes = header.to_bytes();
     let whole = padded((bytes.len() + data.len()) as u64) as usize;
@@ -133,18 +134,18 @@ pub(crate) fn hdu_bytes(header: &Header, data: &[u8]) -> Result<Vec<u8>, NoMemor
     Ok(bytes)
 }
 
-/// Adds a HISTORY card with the whole comment of each card whose new value leaves room for a part of it only. Cards of
-/// other axes may have been renumbered, so keywords are compared without their digits.
+/// Adds a HISTORY card with the whole comment of each card whose comment was cut by its new value.
+/// Cards of other axes may have been renumbered, so keywords are compared without their digits.
 fn keep_comments(source: &Header, header: &mut Header) -> Result<(), FormatError> {
     let root =
         |card: &Card| card.keyword().trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
-    let known: HashSet<&str> = source.cards().iter().map(Card::comment).collect();
+    let old_comments: HashSet<&str> = source.cards().iter().map(Card::comment).collect();
     let mut notes = Vec::new();
     for card in header.cards().iter().filter(|card| card.value().is_some()) {
         let comment = card.comment();
         let is_part = |old: &&Card| old.comment().starts_with(comment) && root(old) == root(card);
         if !comment.is_empty()
-            && !known.contains(comment)
+            && !old_comments.contains(comment)
             && let Some(old) = source.cards().iter().find(is_part)
         {
             let whole = old.comment().replace(|c: char| !matches!(c, ' '..='~'), "?");
@@ -158,32 +159,32 @@ fn is_announced(header: &Header) -> bool {
     header.get_logical(ANNOUNCED).is_ok_and(|value| value == Some(true))
 }
 
-/// The pixels of channels and polarisations that stay, by their new numbers.
+/// Channels and polarisations that remain, with their new numbers.
 struct Kept {
     channels: KeptPixels,
     polarisations: Option<KeptPixels>,
 }
 
-/// The pixels of an axis that stay, and how many undefined ones are put before them. Never listed: a header may claim any
-/// number of them.
+/// Pixels of an axis that remain, and the number of undefined pixels inserted before them. Not a
+/// list, because a header may claim any number of pixels.
 #[derive(Clone, Copy)]
 struct KeptPixels {
     first: u64,
     count: u64,
     step: i64,
     before: u64,
-    /// Pixels of the axis of the result.
+    /// Length of the axis in the result.
     length: u64,
 }
 
 impl KeptPixels {
-    /// Pixels of an axis at a fixed step.
+    /// Selects pixels of an axis at a fixed step.
     fn every(step: u64, length: u64) -> KeptPixels {
         let count = length.div_ceil(step);
         KeptPixels { first: 0, count, step: step as i64, before: 0, length: count }
     }
 
-    /// The new number of a pixel, if it stays.
+    /// Returns the new number of a pixel, if it remains.
     fn position(self, pixel: u64) -> Option<u64> {
         let distance = i128::from(pixel) - i128::from(self.first);
         let step = i128::from(self.step);
@@ -197,14 +198,14 @@ impl KeptPixels {
     }
 }
 
-/// An HDU that goes with an image, and where its bytes are.
+/// An HDU that accompanies an image, and the storage of its bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Companion {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) hdu: Arc<Hdu>,
 }
 
-/// The HDUs of its file that go with an image.
+/// The HDUs of a file that accompany an image.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Companions {
     beams: Option<Companion>,
@@ -212,16 +213,17 @@ pub(crate) struct Companions {
 }
 
 impl Companions {
-    /// Finds those of the image `of` among the HDUs of its file. CASA writes a table of beams for the primary array.
+    /// Finds the companions of the image `of` among the HDUs of its file. CASA writes a table of
+    /// beams for the primary array.
     pub(crate) fn find<'a>(
         of: &Hdu,
         hdus: &'a [Arc<Hdu>],
         storage_of: impl Fn(usize) -> &'a Arc<dyn Storage>,
     ) -> Companions {
         let find = |is_it: &dyn Fn(&Hdu) -> bool| {
-            let found = hdus.iter().find(|hdu| hdu.index != of.index && is_it(hdu))?;
-            let storage = Arc::clone(storage_of(found.index));
-            Some(Companion { storage, hdu: Arc::clone(found) })
+            let hdu = hdus.iter().find(|other| other.index != of.index && is_it(other))?;
+            let storage = Arc::clone(storage_of(hdu.index));
+            Some(Companion { storage, hdu: Arc::clone(hdu) })
         };
         let may_have = of.index == 0 || is_announced(&of.header);
         let beams = may_have.then(|| find(&|hdu| hdu.is_named(TABLE))).flatten();
@@ -237,7 +239,7 @@ impl Companions {
     }
 }
 
-/// Pixels before the first one of a result along the first two axes: what images of corrections move by.
+/// Returns the offset of a result along the first two axes, in pixels; images of corrections move by it.
 fn corner(change: Change<'_>) -> [f64; 2] {
     let Change::Section(selections) = change else { return [0.0; 2] };
     [0, 1].map(|axis: usize| {
@@ -245,10 +247,10 @@ fn corner(change: Change<'_>) -> [f64; 2] {
     })
 }
 
-/// The channels and polarisations that an operation keeps; `None` where it combines some.
+/// Returns the channels and polarisations that an operation keeps; `None` if it combines some.
 fn kept(hdu: &Hdu, axes: &[u64], change: Change<'_>) -> Option<Kept> {
-    let kept_of = |axis: Option<usize>| -> Option<KeptPixels> {
-        // Without such an axis there is one channel.
+    let selection_of = |axis: Option<usize>| -> Option<KeptPixels> {
+        // Without such an axis, there is one channel.
         let Some(axis) = axis else { return Some(KeptPixels::every(1, 1)) };
         let length = *axes.get(axis)?;
         let every = |step: u64| KeptPixels::every(step, length);
@@ -268,12 +270,12 @@ fn kept(hdu: &Hdu, axes: &[u64], change: Change<'_>) -> Option<Kept> {
     };
     let polarisations = match hdu.stokes_axis() {
         None => None,
-        axis => Some(kept_of(axis)?),
+        axis => Some(selection_of(axis)?),
     };
-    Some(Kept { channels: kept_of(hdu.channel_axis())?, polarisations })
+    Some(Kept { channels: selection_of(hdu.channel_axis())?, polarisations })
 }
 
-/// The beam of a channel, as a row of the table BEAMS gives it.
+/// Beam of a channel, from a row of the table BEAMS.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ChannelBeam {
@@ -297,12 +299,12 @@ struct Beams {
     row_bytes: usize,
     channel: Option<NumberCell>,
     polarisation: Option<NumberCell>,
-    /// BMAJ, BMIN, BPA, and how many degrees their units are.
+    /// BMAJ, BMIN, BPA, and the size of their units in degrees.
     beam: Option<[(NumberCell, f64); 3]>,
 }
 
 impl Beams {
-    /// Reads the table; `None` unless it is a table of fixed rows.
+    /// Reads the table; `None` unless its rows have a fixed layout.
     fn read(storage: &dyn Storage, hdu: &Hdu) -> Result<Option<Beams>, Error> {
         let Ok(layout) = hdu.table() else { return Ok(None) };
         let is_whole = hdu.data_bytes <= hdu.data_bytes_present && layout.heap.bytes == 0;
@@ -340,43 +342,44 @@ impl Beams {
         }))
     }
 
-    /// The rows of channels and polarisations that stay, with their new numbers, in the order of these where channels
-    /// have turned round.
-    fn keep(&self, kept: &Kept) -> Result<Beams, FormatError> {
+    /// Returns the rows of channels and polarisations that remain, renumbered; sorted by the new
+    /// numbers if the order of channels is reversed.
+    fn keep(&self, selection: &Kept) -> Result<Beams, FormatError> {
         let mut rows: Vec<(Option<u64>, u64, Vec<u8>)> = Vec::new();
         for (index, row) in (0..).zip(self.rows.chunks_exact(self.row_bytes.max(1))) {
             let channel = self.channel.map_or(Some(index), |cell| whole(cell.get(row)?));
-            let of_channel = channel.and_then(|old| kept.channels.position(old));
+            let of_channel = channel.and_then(|old| selection.channels.position(old));
             let Some(new_channel) = of_channel else { continue };
             let mut row = row.to_vec();
             if let Some(cell) = self.channel {
                 cell.put(&mut row, new_channel as f64)?;
             }
             let mut new_polarisation = None;
-            if let (Some(cell), Some(kept)) = (self.polarisation, &kept.polarisations) {
+            if let (Some(cell), Some(polarisations)) = (self.polarisation, &selection.polarisations)
+            {
                 let old = cell.get(&row).and_then(whole);
-                let Some(new) = old.and_then(|old| kept.position(old)) else { continue };
+                let Some(new) = old.and_then(|old| polarisations.position(old)) else { continue };
                 cell.put(&mut row, new as f64)?;
                 new_polarisation = Some(new);
             }
             rows.push((new_polarisation, new_channel, row));
         }
-        if kept.channels.step < 0 && kept.channels.count > 1 {
+        if selection.channels.step < 0 && selection.channels.count > 1 {
             rows.sort_by_key(|(polarisation, channel, _)| (*polarisation, *channel));
         }
         let mut header = self.header.clone();
         header.set("NAXIS2", rows.len(), "")?;
         if header.get("NCHAN").is_some() {
-            header.set("NCHAN", kept.channels.length as usize, "")?;
+            header.set("NCHAN", selection.channels.length as usize, "")?;
         }
-        if let (Some(_), Some(kept)) = (header.get("NPOL"), &kept.polarisations) {
-            header.set("NPOL", kept.length as usize, "")?;
+        if let (Some(_), Some(polarisations)) = (header.get("NPOL"), &selection.polarisations) {
+            header.set("NPOL", polarisations.length as usize, "")?;
         }
         let rows = rows.into_iter().flat_map(|(_, _, row)| row).collect();
         Ok(Beams { header, rows, ..*self })
     }
 
-    /// BMAJ, BMIN and BPA of a channel, in degrees.
+    /// Returns BMAJ, BMIN and BPA of a channel, in degrees.
     fn beam(&self, channel: u64, polarisation: u64) -> Option<[f64; 3]> {
         let is_of = |beam: &ChannelBeam| {
             beam.channel == channel && beam.polarisation.is_none_or(|of| of == polarisation)
@@ -384,7 +387,7 @@ impl Beams {
         self.rows_of_beams().find(is_of).map(|beam| [beam.major, beam.minor, beam.angle])
     }
 
-    /// The beam of every row.
+    /// Returns the beam of every row.
     fn channels(&self) -> Vec<ChannelBeam> {
         self.rows_of_beams().collect()
     }
@@ -402,15 +405,17 @@ impl Beams {
         Some(ChannelBeam { channel, polarisation, major, minor, angle })
     }
 
-    /// The table with another beam for each row that has one, in degrees.
-    fn with_beams(&self, given: &[[f64; 3]]) -> Result<Beams, FormatError> {
+    /// Replaces the beam of each row that has one; values are in degrees.
+    fn with_beams(&self, new_beams: &[[f64; 3]]) -> Result<Beams, FormatError> {
         let mut rows = self.rows.clone();
-        let mut given = given.iter();
+        let mut new_beams = new_beams.iter();
         for (index, row) in (0..).zip(rows.chunks_exact_mut(self.row_bytes.max(1))) {
             let (Some(_), Some(cells)) = (self.beam_of_row(index, row), self.beam) else {
                 continue;
             };
-            for ((cell, size), value) in cells.into_iter().zip(given.next().into_iter().flatten()) {
+            for ((cell, size), value) in
+                cells.into_iter().zip(new_beams.next().into_iter().flatten())
+            {
                 cell.put(row, value / size)?;
             }
         }
@@ -418,7 +423,7 @@ impl Beams {
     }
 }
 
-/// The number of a channel or a polarisation.
+/// Returns the number of a channel or a polarisation, if it is a whole number.
 fn whole(number: f64) -> Option<u64> {
     (number >= 0.0 && number.fract() == 0.0).then_some(number as u64)
 }

@@ -1,5 +1,5 @@
-//! All checks of a file against the Standard that a program can make: headers by the rules of the
-//! format crate, data in one pass over the bytes that a rule concerns, in bounded memory. Checking
+//! Checks a file against the Standard, as far as a program can: headers by the rules of the format
+//! crate, data in one pass over the bytes that a rule concerns, in bounded memory. Checking
 //! continues after a finding.
 
 mod ascii;
@@ -30,16 +30,16 @@ use data::{DataCheck, read_range};
 use decoded_tiles::check_tiles;
 
 tachyfits_io::options! {
-    /// How a file is verified.
+    /// Options for verifying a file.
     #[derive(Clone, Debug, Default)]
     pub struct VerifyOptions {
-        /// Look at headers alone, and read no data.
+        /// Whether to check only headers, and read no data.
         pub headers_only: bool,
-        /// How bytes are read.
+        /// Access method for the bytes.
         pub storage: StorageKind,
         /// Limits on the headers.
         pub limits: Limits,
-        /// How much of compressed input is kept, and where.
+        /// Storage of decompressed input: how much and where.
         pub spool: SpoolOptions,
     }
 }
@@ -48,21 +48,21 @@ tachyfits_io::options! {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Verification {
-    /// The file.
+    /// Name of the file.
     pub file: String,
-    /// HDUs that were found.
+    /// Number of HDUs.
     pub hdus: usize,
-    /// How it departs from the Standard, in the order of the file.
+    /// Violations of the Standard, in the order of the file.
     pub findings: Vec<Finding>,
     /// Notices about the file, such as an interrupted edit that was undone.
     pub notices: Vec<Notice>,
 }
 
-/// How often a file is verified again because another process changed it meanwhile.
+/// Maximum attempts, if another process changes the file during verification.
 const VERIFY_ATTEMPTS: usize = 3;
 
 impl Verification {
-    /// The number of findings of a severity, with those that one finding stands for.
+    /// Counts the findings of a severity, including repeats.
     pub fn count(&self, severity: Severity) -> u64 {
         let of = self.findings.iter().filter(|finding| finding.severity == severity);
         of.map(|finding| finding.repeats + 1).sum()
@@ -96,11 +96,12 @@ pub fn verify(
     run: &RunOptions<'_>,
 ) -> Result<Verification, Error> {
     let (kind, spool) = (options.storage, for_fits(options.spool.clone()));
-    let how = SourceOptions::default().kind(kind).spool(spool).purpose(Purpose::Reading);
+    let source_options = SourceOptions::default().kind(kind).spool(spool).purpose(Purpose::Reading);
     let check = |storage: Arc<dyn Storage>| verify_storage(&storage, options, run);
     let source = source.into();
-    let (verified, notices) = source.read(&how, VERIFY_ATTEMPTS, Error::is_changed, check)?;
-    Ok(Verification { notices, ..verified })
+    let (verification, notices) =
+        source.read(&source_options, VERIFY_ATTEMPTS, Error::is_changed, check)?;
+    Ok(Verification { notices, ..verification })
 }
 
 impl FitsFile {
@@ -136,7 +137,7 @@ fn verify_storage(
     }
     findings.extend(walked.wrong_extensions());
     let mut rest = walked.rest;
-    for finding in rest.iter_mut().filter(|found| found.code == Code::TrailingBytes.as_str()) {
+    for finding in rest.iter_mut().filter(|finding| finding.code == Code::TrailingBytes.as_str()) {
         let begin = finding.place.offset.unwrap_or_default();
         finding.fixable = is_zeros(storage, begin..storage.bytes())?;
     }
@@ -147,7 +148,7 @@ fn verify_storage(
     Ok(Verification { file, hdus, findings, notices: Vec::new() })
 }
 
-/// All HDUs that can be located, each with what the walk noticed of it, and findings of what follows them.
+/// All HDUs that can be located, each with its warnings, and findings about the bytes after them.
 struct Walked {
     hdus: Vec<(Hdu, Vec<Warning>)>,
     rest: Vec<Finding>,
@@ -158,7 +159,7 @@ impl Walked {
         let options = ReadOptions::default().limits(limits.clone());
         let mut walker = Walker::new(options, storage.bytes());
         let mut walked = Walked { hdus: Vec::new(), rest: Vec::new() };
-        let (mut seen, mut end) = (0, 0);
+        let (mut reported, mut end) = (0, 0);
         let (mut ahead, mut buffer) = (ReadAhead::new(storage), Vec::new());
         loop {
             match walker.step() {
@@ -168,8 +169,8 @@ impl Walked {
                     walker.supply(&buffer);
                 }
                 Ok(Step::Hdu(hdu)) => {
-                    let warnings = walker.warnings()[seen..].to_vec();
-                    seen = walker.warnings().len();
+                    let warnings = walker.warnings()[reported..].to_vec();
+                    reported = walker.warnings().len();
                     end = hdu.end_offset();
                     walked.hdus.push((*hdu, warnings));
                 }
@@ -185,12 +186,12 @@ impl Walked {
                 }
             }
         }
-        let later = &walker.warnings()[seen..];
+        let later = &walker.warnings()[reported..];
         walked.rest.extend(later.iter().map(|warning| Finding::of_problem(warning.problem())));
         Ok(walked)
     }
 
-    /// Wrong statements of the first header about the extensions after it.
+    /// Returns wrong values in the first header about the extensions that follow.
     fn wrong_extensions(&self) -> Vec<Finding> {
         let Some(((first, _), extensions)) = self.hdus.split_first() else { return Vec::new() };
         let header = &first.header;
@@ -205,20 +206,23 @@ impl Walked {
         if !extensions.is_empty() && header.get_logical("EXTEND") == Ok(Some(false)) {
             find(Rule::ExtensionsDenied, "EXTEND", "no extensions, because EXTEND = F".to_owned());
         }
-        // How many there are is not known where one cannot be located.
+        // The number of extensions is unknown if an HDU cannot be located.
         let is_end_known =
             self.rest.iter().all(|finding| finding.code != Rule::NotChecked.as_str());
-        if let Some(stated) = header.get_i64("NEXTEND").ok().flatten()
-            && stated != extensions.len() as i64
+        if let Some(declared) = header.get_i64("NEXTEND").ok().flatten()
+            && declared != extensions.len() as i64
             && is_end_known
         {
-            find(Rule::ExtensionCount, "NEXTEND", format!("{stated} extensions, as NEXTEND says"));
+            find(
+                Rule::ExtensionCount,
+                "NEXTEND",
+                format!("{declared} extensions, as NEXTEND says"),
+            );
         }
         findings
     }
 
-    /// Checks a header whose HDU cannot be located, and reports that the rest of the file was not
-    /// checked.
+    /// Checks a header whose HDU cannot be located, and reports that the rest of the file was not checked.
     fn unlocated(
         &mut self,
         storage: &dyn Storage,
@@ -231,7 +235,7 @@ impl Walked {
         let parsed = Header::parse(&header, context).ok().filter(|_| begins_header);
         if let Some((header, warnings)) = parsed {
             let mut findings = verify_header(&header, None, &warnings);
-            // The reason for the end of the walk is reported already.
+            // The fault that ended the walk is reported already.
             let first = &self.rest[0];
             findings.retain(|finding| {
                 finding.place.card.is_none() || finding.place.card != first.place.card
@@ -247,7 +251,7 @@ impl Walked {
     }
 }
 
-/// HDUs with the same names (Standard 4.0, section 4.4.2.6).
+/// Reports HDUs with the same name (Standard 4.0, section 4.4.2.6).
 fn repeated_names(hdus: &[(Hdu, Vec<Warning>)]) -> Vec<Finding> {
     let mut first = HashMap::new();
     let mut findings = Vec::new();

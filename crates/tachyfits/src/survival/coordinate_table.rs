@@ -1,5 +1,5 @@
-//! Tables of coordinates (-TAB) and images of corrections that go with an image: copied whole, because a part of an image
-//! may need any row.
+//! Tables of coordinates (-TAB) and images of corrections that accompany an image. They are copied
+//! whole, because a part of an image may need any row.
 
 use tachyfits_format::{FormatError, HduKind, Header, Real, TableKind, Value};
 use tachyfits_memory::{self as memory, NoMemory};
@@ -10,9 +10,9 @@ use crate::error::{Error, Reason};
 /// A table of coordinates or an image of corrections: its header, and its data in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct CoordinateTable {
-    /// EXTNAME and EXTVER, by which PSi_0 and PVi_1, or DPi and D2IMi, name it.
+    /// EXTNAME and EXTVER, to which PSi_0 and PVi_1, or DPi and D2IMi, refer.
     pub(super) name: (String, i64),
-    /// It is an image, whose CRVAL1 and CRVAL2 are pixels of the image that it corrects.
+    /// Whether it is an image, whose CRVAL1 and CRVAL2 are pixels of the corrected image.
     is_lookup: bool,
     pub(super) header: Header,
     pub(super) data: Vec<u8>,
@@ -22,7 +22,7 @@ impl CoordinateTable {
     /// Reads the table.
     ///
     /// # Errors
-    /// If it is cut short or too large to go along: the image would lose its coordinates.
+    /// If it is truncated or too large: without it, the image would lose its coordinates.
     pub(super) fn read(file: &str, of: &Companion) -> Result<CoordinateTable, Error> {
         let hdu = &of.hdu;
         let is_lookup = hdu.kind == HduKind::Image;
@@ -43,23 +43,23 @@ impl CoordinateTable {
         Ok(CoordinateTable { name, is_lookup, header, data })
     }
 
-    /// An image of corrections for a part of the pixels that begins `corner` pixels further; a table stays as it is.
+    /// Shifts an image of corrections for a part of the pixels that begins at `corner`; tables are unchanged.
     pub(super) fn moved(&self, corner: [f64; 2]) -> Result<CoordinateTable, FormatError> {
-        let mut moved = self.clone();
+        let mut table = self.clone();
         if self.is_lookup {
             for (keyword, pixels) in ["CRVAL1", "CRVAL2"].into_iter().zip(corner) {
-                let value = moved.header.get_f64(keyword)?.unwrap_or(0.0) - pixels;
+                let value = table.header.get_f64(keyword)?.unwrap_or(0.0) - pixels;
                 if pixels != 0.0
                     && let Some(real) = Real::from_f64(value)
                 {
-                    moved.header.set(keyword, Value::Real(real), "")?;
+                    table.header.set(keyword, Value::Real(real), "")?;
                 }
             }
         }
-        Ok(moved)
+        Ok(table)
     }
 
-    /// The bytes of a file whose HDU 1 is the table.
+    /// Returns the bytes of a file whose HDU 1 is the table.
     pub(super) fn file_bytes(&self) -> Result<Vec<u8>, NoMemory> {
         let mut bytes: Vec<u8> = Vec::new();
         for card in [

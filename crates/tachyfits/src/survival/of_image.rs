@@ -1,4 +1,4 @@
-//! The cards and the companions of an image, after an operation on it.
+//! Cards and companions of an image after an operation.
 
 use std::sync::Arc;
 
@@ -16,17 +16,19 @@ use crate::error::Error;
 use crate::image::Image;
 
 impl Image {
-    /// The parts of the image that survive an operation.
+    /// Returns the cards and companions of the image after an operation.
     pub(crate) fn survivors(&self, change: Change<'_>) -> Result<Survivors, Error> {
         let mut header = self.format_error(self.changed_header(change))?;
         self.format_error(keep_comments(&self.hdu().header, &mut header))?;
         let tables = self.coordinate_tables(&header, corner(change))?;
         let survivors = Survivors { header, beams: self.beams()?, tables };
-        let kept = kept(self.hdu(), self.axes(), change);
-        let beams = match (&survivors.beams, kept) {
+        let channels = kept(self.hdu(), self.axes(), change);
+        let beams = match (&survivors.beams, channels) {
             (None, Some(_)) => return Ok(survivors),
             (Some(_), Some(_)) if matches!(change, Change::Values) => return Ok(survivors),
-            (Some(beams), Some(kept)) => Some(Arc::new(self.format_error(beams.keep(&kept))?)),
+            (Some(beams), Some(channels)) => {
+                Some(Arc::new(self.format_error(beams.keep(&channels))?))
+            }
             (_, None) => None,
         };
         let Survivors { mut header, beams: before, tables } = survivors;
@@ -67,7 +69,8 @@ impl Image {
         }
     }
 
-    /// The HDUs that the cards of a result over a section need, as the next HDUs of its file; see [`Image::surviving_cards`].
+    /// Returns the companion HDUs of a result over a section, as the next HDUs of its file; see
+    /// [`Image::surviving_cards`].
     pub(crate) fn surviving_tables(&self, axes: &[ResultAxis]) -> Result<Vec<u8>, Error> {
         let cards = self.format_error(result_cards(self.hdu(), axes, true))?;
         let corner = [0, 1].map(|axis: usize| axes.get(axis).map_or(0.0, |axis| axis.first as f64));
@@ -80,8 +83,9 @@ impl Image {
         Ok(all)
     }
 
-    /// The cards of a result over a section, as [`tachyfits_format::result_cards`] gives them. A result that has the
-    /// pixels of one channel has that channel's beam; one without the quantity of the pixels has no BTYPE.
+    /// Returns the cards of a result over a section, from [`tachyfits_format::result_cards`]. A
+    /// result from the pixels of one channel has the beam of that channel; a result of another
+    /// quantity has no BTYPE.
     pub(crate) fn surviving_cards(
         &self,
         axes: &[ResultAxis],
@@ -108,15 +112,15 @@ impl Image {
         beams: Option<&Beams>,
         axes: &[ResultAxis],
     ) -> Result<(), FormatError> {
-        let one = |axis: Option<usize>| match axis.and_then(|axis| axes.get(axis)) {
+        let single_index = |axis: Option<usize>| match axis.and_then(|axis| axes.get(axis)) {
             Some(axis) if axis.count == 1 => Some(axis.first),
             _ => None,
         };
         let spectral = self.hdu().channel_axis();
         let stokes = self.hdu().stokes_axis();
-        // Without an axis of channels there is one channel.
-        let channel = spectral.map_or(Some(0), |axis| one(Some(axis)));
-        let polarisation = one(stokes).unwrap_or(0);
+        // Without a channel axis, there is one channel.
+        let channel = spectral.map_or(Some(0), |axis| single_index(Some(axis)));
+        let polarisation = single_index(stokes).unwrap_or(0);
         let beam = channel.and_then(|channel| beams?.beam(channel, polarisation));
         header.remove(ANNOUNCED);
         let Some(beam) = beam else {
@@ -133,8 +137,8 @@ impl Image {
         Ok(())
     }
 
-    /// The beam of each channel, in the order of the table BEAMS; `None` without one. Rows whose numbers cannot be used are
-    /// left out.
+    /// Returns the beam of each channel, in the order of the table BEAMS; `None` without that
+    /// table. Rows with unusable numbers are omitted.
     ///
     /// # Errors
     /// If the table cannot be read.
@@ -142,27 +146,28 @@ impl Image {
         Ok(self.beams()?.map(|beams| beams.channels()))
     }
 
-    /// The table of beams that goes with the image.
+    /// Returns the table of beams of the image.
     fn beams(&self) -> Result<Option<Arc<Beams>>, Error> {
         if let Some(computed) = self.computed() {
             return Ok(computed.survivors().beams.clone());
         }
         match &self.companions().beams {
             None => Ok(None),
-            Some(found) => Ok(Beams::read(&*found.storage, &found.hdu)?.map(Arc::new)),
+            Some(companion) => Ok(Beams::read(&*companion.storage, &companion.hdu)?.map(Arc::new)),
         }
     }
 
-    /// The tables of coordinates and of corrections that a file with this header needs, for pixels from a corner on. A table that
-    /// the file of the image lacks is left out: the header says no more than before.
+    /// Returns the tables of coordinates and of corrections that a header refers to, for pixels
+    /// from a corner on. A table missing from the file of the image is omitted: the header refers
+    /// to no more than before.
     fn coordinate_tables(
         &self,
         header: &Header,
         corner: [f64; 2],
     ) -> Result<Vec<Arc<CoordinateTable>>, Error> {
-        let needed = [coordinate_tables(header), lookup_tables(header)].concat();
+        let references = [coordinate_tables(header), lookup_tables(header)].concat();
         let is_needed = |name: &str, version: i64| {
-            needed.iter().any(|(n, v)| n.eq_ignore_ascii_case(name) && *v == version)
+            references.iter().any(|(n, v)| n.eq_ignore_ascii_case(name) && *v == version)
         };
         if let Some(computed) = self.computed() {
             let tables = computed.survivors().tables.iter();
@@ -171,18 +176,19 @@ impl Image {
                 .map(|table| Ok(Arc::new(self.format_error(table.moved(corner))?)))
                 .collect();
         }
-        let found = self.companions().tables.iter().filter(|found| {
-            is_needed(found.hdu.extname.as_deref().unwrap_or_default(), found.hdu.extver)
+        let companions = self.companions().tables.iter().filter(|companion| {
+            is_needed(companion.hdu.extname.as_deref().unwrap_or_default(), companion.hdu.extver)
         });
-        let read = |found| {
-            let table = CoordinateTable::read(self.file_name(), found)?;
+        let read = |companion| {
+            let table = CoordinateTable::read(self.file_name(), companion)?;
             Ok(Arc::new(self.format_error(table.moved(corner))?))
         };
-        found.map(read).collect()
+        companions.map(read).collect()
     }
 
-    /// The bytes of a file whose HDU 1 is the table of coordinates or of corrections of this name and version, which goes with a computed
-    /// image; `None` where it has none. The tables of stored images are in their file.
+    /// Returns the bytes of a file whose HDU 1 is the table of coordinates or corrections with this
+    /// name and version, a companion of a computed image; `None` if it has none. The tables of
+    /// stored images are in their file.
     ///
     /// # Errors
     /// [`Reason::Memory`](crate::Reason::Memory).

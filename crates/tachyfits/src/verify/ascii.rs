@@ -1,7 +1,7 @@
-//! Whether the text of a field is a number as the Standard writes it (section 7.2.5). Stricter than reading, which takes
-//! what can only mean one number.
+//! Checks whether the text of a field is a number as the Standard defines it (section 7.2.5).
+//! Stricter than reading, which accepts any unambiguous number.
 
-/// Without blanks at either end.
+/// Removes leading and trailing blanks.
 fn trimmed(mut field: &[u8]) -> &[u8] {
     while let [b' ', rest @ ..] = field {
         field = rest;
@@ -19,20 +19,21 @@ fn without_sign(text: &[u8]) -> &[u8] {
     }
 }
 
-/// Digits at the beginning, and the rest.
+/// Counts leading digits; returns the count and the rest.
 fn digits(text: &[u8]) -> (usize, &[u8]) {
     let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     (count, &text[count..])
 }
 
-/// An integer with an optional sign and blanks around it; blank is 0.
+/// Whether the field is an integer with optional sign and blanks around it; a blank field is 0.
 pub(super) fn is_integer(field: &[u8]) -> bool {
     let text = trimmed(field);
     let (count, rest) = digits(without_sign(text));
     text.is_empty() || (count > 0 && rest.is_empty())
 }
 
-/// A number with or without a point, and an exponent with or without its letter; blank is 0.
+/// Whether the field is a number with or without a point, with an exponent with or without its
+/// letter; a blank field is 0.
 pub(super) fn is_real(field: &[u8]) -> bool {
     let text = trimmed(field);
     let (whole, rest) = digits(without_sign(text));

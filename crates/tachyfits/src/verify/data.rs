@@ -1,5 +1,4 @@
-//! The data of one HDU: the passes that its rules need, and their findings. [`super::fields`]
-//! checks rows.
+//! Checks the data of one HDU: runs the passes that its rules need. [`super::fields`] checks rows.
 
 use std::ops::Range;
 
@@ -20,10 +19,10 @@ use crate::error::Error;
 const TASK_BYTES: u64 = 512 << 10;
 /// Longer rows are checked field by field.
 const LONGEST_ROW: u64 = 8 << 20;
-/// The rest of longer fields is not checked.
+/// Longer fields are not checked.
 const LONGEST_FIELD: u64 = 64 << 20;
 
-/// Input for checking the data of an HDU.
+/// Inputs for checking the data of an HDU.
 pub(super) struct DataCheck<'a> {
     pub(super) storage: &'a dyn Storage,
     pub(super) hdu: &'a Hdu,
@@ -45,13 +44,13 @@ impl DataCheck<'_> {
         Ok(())
     }
 
-    /// The header states a sum, so that one must be taken.
+    /// Whether the header has a checksum, so that one must be computed.
     fn updates_checksums(&self) -> bool {
         let header = &self.hdu.header;
         ["DATASUM", "CHECKSUM"].iter().any(|keyword| header.get(keyword).is_some())
     }
 
-    /// Looks at the rows and the heap; gives the sum of the rows if it was taken on the way.
+    /// Checks the rows and the heap; returns the sum of the rows if it was computed.
     fn check_table(
         &self,
         layout: &TableLayout,
@@ -72,11 +71,11 @@ impl DataCheck<'_> {
         let hdu = self.hdu;
         check_heap(self.storage, hdu, layout, &check, self.run, &mut tally, findings)?;
         findings.extend(tally.findings(&check));
-        // Of rows that are not all there no sum is compared.
+        // The sum of incomplete rows is not compared.
         Ok(sum.filter(|_| layout.rows_present == layout.rows))
     }
 
-    /// Whole rows: bytes that are both checked and summed are read once.
+    /// Checks whole rows; bytes that are both checked and summed are read once.
     fn check_rows(
         &self,
         layout: &TableLayout,
@@ -97,18 +96,18 @@ impl DataCheck<'_> {
             |(), task, fetched| {
                 let bytes = fetched.piece(0);
                 let first = task * task_rows;
-                let mut found = Tally::new(check.len());
+                let mut part_tally = Tally::new(check.len());
                 for (row, bytes) in (first..).zip(bytes.chunks(row_bytes as usize)) {
-                    check.row(row, bytes, &mut found);
+                    check.row(row, bytes, &mut part_tally);
                 }
                 let mut part = OnesComplement::default();
                 if sums {
                     part.accumulate(first * row_bytes, bytes, self.tier);
                 }
-                Ok::<_, Error>((found, part))
+                Ok::<_, Error>((part_tally, part))
             },
-            |_task, (found, part)| {
-                tally.merge(found);
+            |_task, (part_tally, part)| {
+                tally.merge(part_tally);
                 sum.merge(part);
                 Ok(())
             },
@@ -116,7 +115,7 @@ impl DataCheck<'_> {
         Ok(sum)
     }
 
-    /// Rows that are too long to be held whole: a field at a time.
+    /// Checks rows too long for memory, a field at a time.
     fn check_pieces(
         &self,
         layout: &TableLayout,
@@ -150,12 +149,12 @@ impl DataCheck<'_> {
                 &progress.run_options(),
                 || (),
                 |(), row, fetched| {
-                    let mut found = Tally::new(check.len());
-                    check.field(at, row, fetched.piece(0), &mut found);
-                    Ok::<_, Error>(found)
+                    let mut part_tally = Tally::new(check.len());
+                    check.field(at, row, fetched.piece(0), &mut part_tally);
+                    Ok::<_, Error>(part_tally)
                 },
-                |_row, found| {
-                    tally.merge(found);
+                |_row, part_tally| {
+                    tally.merge(part_tally);
                     Ok(())
                 },
             )?;
@@ -163,7 +162,7 @@ impl DataCheck<'_> {
         Ok(())
     }
 
-    /// The fill of the last block: zeros, of an ASCII table blanks.
+    /// Checks the fill of the last block: zeros, or blanks for an ASCII table.
     fn check_fill(&self, findings: &mut Vec<Finding>) -> Result<(), Error> {
         let begin = self.hdu.data_offset + self.hdu.data_bytes;
         let end = self.hdu.end_offset().min(self.storage.bytes());
@@ -185,7 +184,7 @@ impl DataCheck<'_> {
         Ok(())
     }
 
-    /// The sums that the header states; `rows` is the sum of the rows where it is known already.
+    /// Checks the sums in the header; `rows` is the sum of the rows if already computed.
     fn check_sums(
         &self,
         rows: Option<OnesComplement>,
@@ -210,24 +209,24 @@ impl DataCheck<'_> {
         let mut push = |rule, keyword, expected: String, found: String| {
             findings.push(Finding::of_rule(rule, hdu.header.place(keyword), expected, found));
         };
-        let stated = |text: &Option<String>| format!("{:?}", text.as_deref().unwrap_or_default());
+        let quoted = |text: &Option<String>| format!("{:?}", text.as_deref().unwrap_or_default());
         if sums.data.is_bad() {
             let expected = format!("DATASUM = '{}', the sum of the data", sums.datasum);
-            push(Rule::Datasum, "DATASUM", expected, stated(&sums.stated_datasum));
+            push(Rule::Datasum, "DATASUM", expected, quoted(&sums.stated_datasum));
         }
         if sums.whole.is_bad() {
             let expected = match sums.whole {
                 Agreement::Unreadable => "a checksum of 16 characters".to_owned(),
                 _ => "a sum of the HDU of all ones".to_owned(),
             };
-            let found = format!("{}, a sum of {:#010x}", stated(&sums.stated_checksum), sums.sum);
+            let found = format!("{}, a sum of {:#010x}", quoted(&sums.stated_checksum), sums.sum);
             push(Rule::Checksum, "CHECKSUM", expected, found);
         }
         Ok(())
     }
 }
 
-/// The bytes of a range, as far as the file goes.
+/// Reads the bytes of a range, up to the end of the file.
 pub(super) fn read_range(storage: &dyn Storage, range: Range<u64>) -> Result<Vec<u8>, Error> {
     let bytes = range.end.min(storage.bytes()).saturating_sub(range.start);
     let mut buffer = memory::filled(bytes as usize, 0, "bytes to verify")?;
@@ -237,7 +236,7 @@ pub(super) fn read_range(storage: &dyn Storage, range: Range<u64>) -> Result<Vec
     Ok(buffer)
 }
 
-/// Blocks of whole rows.
+/// Tasks: blocks of whole rows.
 struct RowTasks {
     offset: u64,
     row_bytes: u64,
@@ -257,7 +256,7 @@ impl Tasks for RowTasks {
     }
 }
 
-/// A field of one row each.
+/// Tasks: one field of one row each.
 struct FieldTasks {
     offset: u64,
     bytes: u64,

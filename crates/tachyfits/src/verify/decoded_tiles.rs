@@ -1,4 +1,4 @@
-//! The data that compressed tiles hold: all of them are decoded, and compared with the sum that the original stated.
+//! Decodes all compressed tiles of an HDU, and compares the data with the checksum of the original.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::error::Error;
 use crate::file::decompressed_hdu;
 use crate::tiled::{CompressedImage, DamageList, OnDamage};
 
-/// Damaged tiles of an HDU that are findings of their own; the last one counts those after it.
+/// Maximum damaged tiles with a separate finding; the last finding counts the rest.
 const MOST_DAMAGED: usize = 16;
 
-/// How many times the bytes of the streams the data of most images have at most.
+/// Maximum ratio of decompressed to compressed bytes in most images.
 const MOST_TIMES: u64 = 1024;
 
-/// Decodes the tiles of an image or a table. Each damaged one is a finding.
+/// Decodes the tiles of an image or a table. Each damaged tile is a finding.
 pub(super) fn check_tiles(
     storage: &Arc<dyn Storage>,
     stored: &Hdu,
@@ -35,10 +35,11 @@ pub(super) fn check_tiles(
     let (hdu, decompressed) = match decompressed_hdu(storage, &shared, tier, on_damage) {
         None => return Ok(()),
         Some(Err(error)) => return report(findings, storage, error),
-        Some(Ok(found)) => found,
+        Some(Ok(result)) => result,
     };
-    // A tile may state any size. So data that are far more than their streams are decoded tile by tile first, which
-    // takes no longer than the streams allow, and summed if no tile is damaged.
+    // A tile may declare any size. If the data are far larger than their streams, decode tile by
+    // tile first, which takes no longer than the streams allow, and compute the sum only if no tile
+    // is damaged.
     if stored.is_tiled_image() && hdu.data_bytes / MOST_TIMES > stored.data_bytes {
         let layout = stored
             .tiled_image()
@@ -46,7 +47,7 @@ pub(super) fn check_tiles(
         let on_damage = OnDamage::List(Arc::clone(&list));
         CompressedImage::new(Arc::clone(storage), layout, tier, on_damage).decode_all(run)?;
     }
-    let summed = match list.found() {
+    let sum_result = match list.found() {
         (_, 0) => {
             let range = hdu.data_offset..hdu.data_offset + hdu.data_bytes;
             sum_of_range(&*decompressed.storage, range.start, range, run, tier)
@@ -58,20 +59,20 @@ pub(super) fn check_tiles(
     if let Some(last) = findings.last_mut().filter(|_| count > 0) {
         last.repeats += count - damaged.len() as u64;
     }
-    let sum = match summed {
+    let sum = match sum_result {
         Ok(_) if count > 0 => return Ok(()),
         Ok((sum, _report)) => sum.sum(),
         Err(Error::Format { error, .. }) => return report(findings, storage, error),
         Err(error) => return Err(error),
     };
-    let Ok(Some(stated)) = stored.header.get_text("ZDATASUM") else { return Ok(()) };
+    let Ok(Some(declared)) = stored.header.get_text("ZDATASUM") else { return Ok(()) };
     let is_lossless = stored.tiled_image().map_or(true, |image| image.is_lossless());
-    let Some(stated) = stated.trim().parse::<u32>().ok().filter(|_| is_lossless) else {
+    let Some(declared) = declared.trim().parse::<u32>().ok().filter(|_| is_lossless) else {
         return Ok(());
     };
-    // The two zeros of ones' complement are the same sum.
-    if stated != sum && (stated, sum) != (0, u32::MAX) && (stated, sum) != (u32::MAX, 0) {
-        let expected = format!("data whose sum is {stated}, as before compression");
+    // Ones' complement has two zeros, which are the same sum.
+    if declared != sum && (declared, sum) != (0, u32::MAX) && (declared, sum) != (u32::MAX, 0) {
+        let expected = format!("data whose sum is {declared}, as before compression");
         let place = stored.header.place("ZDATASUM");
         findings.push(Finding::of_rule(Rule::DecodedSum, place, expected, format!("{sum}")));
     }

@@ -1,5 +1,5 @@
-//! The rules of the fields of a row: logical values, text, descriptors, the text of numbers. Which bytes are read is not
-//! decided here.
+//! Rules for the fields of a row: logical values, text, descriptors, and numbers as text. The
+//! caller selects the bytes to read.
 
 use std::ops::Range;
 
@@ -14,16 +14,16 @@ use super::tally::{Tally, TallyKind, in_cell};
 pub(super) struct RowCheck<'a> {
     layout: &'a TableLayout,
     columns: Vec<CheckedColumn<'a>>,
-    /// Parts of a row of an ASCII table that no field has.
+    /// Parts of an ASCII table's row outside all fields.
     gaps: Vec<Range<usize>>,
 }
 
 /// A column with a rule.
 #[derive(Clone, Copy)]
 pub(super) struct CheckedColumn<'a> {
-    /// Its number, from 0.
+    /// Number of the column, from 0.
     pub(super) column: usize,
-    found: &'a Column,
+    definition: &'a Column,
     rule: FieldRule<'a>,
 }
 
@@ -32,7 +32,7 @@ enum FieldRule<'a> {
     Logical,
     /// Strings of this many bytes.
     Text(usize),
-    /// Bits; this many bits of the last byte are unused.
+    /// Bit fields; this many bits of the last byte are unused.
     Bits(u32),
     Descriptor {
         element: Element,
@@ -46,8 +46,8 @@ enum FieldRule<'a> {
 
 impl<'a> RowCheck<'a> {
     pub(super) fn new(layout: &'a TableLayout) -> RowCheck<'a> {
-        let columns = layout.columns.iter().enumerate().filter_map(|(column, found)| {
-            let rule = match &found.field {
+        let columns = layout.columns.iter().enumerate().filter_map(|(column, definition)| {
+            let rule = match &definition.field {
                 Field::Fixed { element: Element::Logical, .. } => FieldRule::Logical,
                 Field::Fixed { element: Element::Character, width, .. } => {
                     FieldRule::Text(usize::try_from(*width).unwrap_or(usize::MAX).max(1))
@@ -59,7 +59,7 @@ impl<'a> RowCheck<'a> {
                     FieldRule::Descriptor { element: *element, most: *most }
                 }
                 Field::Text { text, .. } => {
-                    let null = match &found.null {
+                    let null = match &definition.null {
                         Some(Null::Text(null)) => Some(null.as_str()),
                         _ => None,
                     };
@@ -67,7 +67,7 @@ impl<'a> RowCheck<'a> {
                 }
                 _ => return None,
             };
-            (found.field.row_bytes() > 0).then_some(CheckedColumn { column, found, rule })
+            (definition.field.row_bytes() > 0).then_some(CheckedColumn { column, definition, rule })
         });
         RowCheck { layout, columns: columns.collect(), gaps: gaps(layout) }
     }
@@ -76,34 +76,34 @@ impl<'a> RowCheck<'a> {
         self.layout
     }
 
-    /// Whether nothing is checked.
+    /// Whether there is nothing to check.
     pub(super) fn is_empty(&self) -> bool {
         self.columns.is_empty() && self.gaps.is_empty()
     }
 
-    /// There are bytes between the fields that have a rule.
+    /// Whether a rule applies to bytes between the fields.
     pub(super) fn has_gaps(&self) -> bool {
         !self.gaps.is_empty()
     }
 
-    /// Columns of the table.
+    /// Number of columns of the table.
     pub(super) fn len(&self) -> usize {
         self.layout.columns.len()
     }
 
-    /// The checked columns, with their bytes in a row.
+    /// Iterates over the checked columns, with their bytes in a row.
     pub(super) fn fields(&self) -> impl Iterator<Item = (CheckedColumn<'a>, Range<u64>)> {
         self.columns.iter().map(|checked| {
-            let begin = checked.found.offset;
-            (*checked, begin..begin + checked.found.field.row_bytes())
+            let begin = checked.definition.offset;
+            (*checked, begin..begin + checked.definition.field.row_bytes())
         })
     }
 
-    /// Looks at a row.
+    /// Checks a row.
     pub(super) fn row(&self, row: u64, bytes: &[u8], tally: &mut Tally) {
         for checked in &self.columns {
-            let begin = checked.found.offset as usize;
-            let end = begin + checked.found.field.row_bytes() as usize;
+            let begin = checked.definition.offset as usize;
+            let end = begin + checked.definition.field.row_bytes() as usize;
             self.field(*checked, row, &bytes[begin..end], tally);
         }
         if !self.gaps.is_empty() && !bytes.is_ascii() {
@@ -111,7 +111,7 @@ impl<'a> RowCheck<'a> {
         }
     }
 
-    /// Looks at the field of a column in a row.
+    /// Checks the field of a column in a row.
     pub(super) fn field(
         &self,
         checked: CheckedColumn<'_>,
@@ -132,7 +132,7 @@ impl<'a> RowCheck<'a> {
         }
     }
 
-    /// T, F, or 0 for null (Standard 4.0, section 7.3.3.1); also of arrays in the heap.
+    /// Allows T, F, or 0 for null (Standard 4.0, section 7.3.3.1); also used for arrays in the heap.
     pub(super) fn logical(&self, column: usize, row: u64, bytes: &[u8], tally: &mut Tally) {
         for byte in bytes.iter().filter(|byte| !matches!(byte, b'T' | b'F' | 0)) {
             tally.hit(column, TallyKind::Value, || {
@@ -142,7 +142,7 @@ impl<'a> RowCheck<'a> {
         }
     }
 
-    /// Printable ASCII up to the first NUL; what follows is not defined.
+    /// Allows printable ASCII up to the first NUL; the bytes after it are undefined.
     pub(super) fn text(
         &self,
         column: usize,
@@ -166,7 +166,7 @@ impl<'a> RowCheck<'a> {
         }
     }
 
-    /// Bits after the data are 0 (Standard 4.0, section 7.3.3.1).
+    /// Bits after the data must be 0 (Standard 4.0, section 7.3.3.1).
     fn bits(&self, column: usize, row: u64, bytes: &[u8], unused: u32, tally: &mut Tally) {
         let fill = bytes.last().map_or(0, |byte| byte & ((1 << unused) - 1));
         if fill != 0 {
@@ -236,7 +236,7 @@ impl<'a> RowCheck<'a> {
         }
     }
 
-    /// Between fields any 7-bit character is allowed.
+    /// Between fields, any 7-bit character is allowed.
     fn gaps(&self, row: u64, bytes: &[u8], tally: &mut Tally) {
         for gap in &self.gaps {
             for at in gap.clone().filter(|&at| !bytes[at].is_ascii()) {
@@ -254,7 +254,7 @@ impl<'a> RowCheck<'a> {
         }
     }
 
-    /// The columns whose arrays in the heap have a rule: the column, and whether it holds logical values.
+    /// Returns the columns whose arrays in the heap have a rule, and whether they hold logical values.
     pub(super) fn arrays(&self) -> Vec<(usize, bool)> {
         let of = |checked: &CheckedColumn<'_>| match checked.rule {
             FieldRule::Descriptor { element: Element::Logical, .. } => Some((checked.column, true)),
@@ -267,7 +267,7 @@ impl<'a> RowCheck<'a> {
     }
 }
 
-/// Bytes outside fields, in an ASCII table whose rows fit in memory.
+/// Returns the byte ranges outside fields, for an ASCII table whose rows fit in memory.
 fn gaps(layout: &TableLayout) -> Vec<Range<usize>> {
     let mut gaps = Vec::new();
     if layout.kind != TableKind::Ascii {

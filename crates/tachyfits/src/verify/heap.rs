@@ -1,8 +1,8 @@
-//! Rules about the heap: logical values and text of variable-length columns.
+//! Checks the heap: logical values and text of variable-length columns.
 //!
 //! Arrays may share bytes, so a small file can describe more bytes than could ever be read. The
-//! total size of the descriptors is known before anything is read here; if it is far above the
-//! heap, nothing is read.
+//! total size of the descriptors is known beforehand; if it is far larger than the heap, the heap
+//! is not read.
 
 use std::ops::Range;
 
@@ -14,14 +14,14 @@ use super::fields::RowCheck;
 use super::tally::Tally;
 use crate::error::Error;
 
-/// Rows of a task.
+/// Rows per task.
 const TASK_ROWS: u64 = 4096;
-/// Bytes of an array that are read together.
+/// Bytes of an array read together.
 const PIECE_BYTES: u64 = 1 << 20;
-/// How many times the heap may be read for one column.
+/// Maximum number of times that the heap may be read for one column.
 const MOST_TIMES: u128 = 4;
 
-/// Looks at the arrays of every column that has a rule.
+/// Checks the arrays of every column that has a rule.
 pub(super) fn check_heap(
     storage: &dyn Storage,
     hdu: &Hdu,
@@ -75,24 +75,24 @@ impl HeapArrays<'_> {
             &progress.run_options(),
             || (),
             |(), task, fetched| {
-                let mut found = Tally::new(self.check.len());
+                let mut part_tally = Tally::new(self.check.len());
                 for piece in 0..fetched.pieces() {
                     let row = task * TASK_ROWS + piece as u64;
-                    self.array(row, fetched.piece(piece), &mut found)?;
+                    self.array(row, fetched.piece(piece), &mut part_tally)?;
                 }
-                Ok::<_, Error>(found)
+                Ok::<_, Error>(part_tally)
             },
-            |_task, found| {
-                tally.merge(found);
+            |_task, part_tally| {
+                tally.merge(part_tally);
                 Ok(())
             },
         )?;
         Ok(())
     }
 
-    /// Looks at the array of a row.
+    /// Checks the array of a row.
     fn array(&self, row: u64, descriptor: &[u8], tally: &mut Tally) -> Result<(), Error> {
-        // A descriptor that leaves the heap was found before.
+        // A descriptor outside the heap was reported before.
         let Ok(descriptor) = self.layout.descriptor(self.column, row, descriptor) else {
             return Ok(());
         };
@@ -102,7 +102,7 @@ impl HeapArrays<'_> {
         while at < end {
             let piece = at..end.min(at + PIECE_BYTES);
             at = piece.end;
-            let ended = fetch(
+            let has_ended = fetch(
                 self.storage,
                 |ranges| ranges.push(piece.clone()),
                 |fetched| {
@@ -115,7 +115,7 @@ impl HeapArrays<'_> {
                     !self.logical && bytes.contains(&0)
                 },
             )?;
-            if ended {
+            if has_ended {
                 break;
             }
         }
@@ -123,7 +123,7 @@ impl HeapArrays<'_> {
     }
 }
 
-/// The descriptors of a column.
+/// Tasks: the descriptors of a column.
 struct DescriptorTasks {
     offset: u64,
     bytes: u64,

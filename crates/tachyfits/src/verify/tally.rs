@@ -1,48 +1,48 @@
-//! Findings in data: of each kind at each column the first, and how many more. So a damaged table of a billion rows
-//! gives a few lines.
+//! Findings in data: the first of each kind per column, with a count, so that a damaged table of a
+//! billion rows is reported in a few lines.
 
 use tachyfits_format::{Finding, Rule};
 
 use super::fields::RowCheck;
 
-/// Findings counted separately per column.
+/// Kind of a finding, counted separately per column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TallyKind {
-    /// The column's type has no such value.
+    /// A value that is invalid for the type of the column.
     Value,
-    /// A descriptor that leaves the heap.
+    /// A descriptor outside the heap.
     Descriptor,
-    /// A descriptor of more elements than TFORMn says.
+    /// A descriptor of more elements than TFORMn allows.
     Length,
-    /// A number without its point.
+    /// A number without a decimal point.
     Point,
 }
 
 const KINDS: usize = 4;
 
-/// The first of its kind, and how many there are.
+/// The first finding of a kind, and their count.
 #[derive(Clone, Debug)]
 struct Hit {
     finding: Finding,
     count: u64,
 }
 
-/// Counts of findings by column and kind; one more for the bytes between columns.
+/// Counts of findings by column and kind, with an additional entry for the bytes between columns.
 #[derive(Debug)]
 pub(super) struct Tally {
     hits: Vec<[Option<Hit>; KINDS]>,
-    /// Bytes of arrays of each column in the heap.
+    /// Bytes of the arrays of each column in the heap.
     pub(super) heap_bytes: Vec<u128>,
 }
 
 impl Tally {
-    /// A tally of `columns` columns.
+    /// Creates a tally of `columns` columns.
     pub(super) fn new(columns: usize) -> Tally {
         // At most 999 columns.
         Tally { hits: vec![[const { None }; KINDS]; columns + 1], heap_bytes: vec![0; columns] }
     }
 
-    /// One more; `finding` makes it if it is the first.
+    /// Counts a finding; calls `finding` if it is the first.
     pub(super) fn hit(
         &mut self,
         column: usize,
@@ -56,7 +56,7 @@ impl Tally {
         }
     }
 
-    /// Adds those of later rows.
+    /// Adds the counts of later rows.
     pub(super) fn merge(&mut self, later: Tally) {
         for (own, other) in self.hits.iter_mut().flatten().zip(later.hits.into_iter().flatten()) {
             match (own.as_mut(), other) {
@@ -70,20 +70,20 @@ impl Tally {
         }
     }
 
-    /// The findings in the order of the columns.
+    /// Returns the findings in the order of the columns.
     pub(super) fn findings(self, check: &RowCheck<'_>) -> Vec<Finding> {
         let hits = self.hits.into_iter().flatten().flatten();
         let layout = check.layout();
-        let found = hits.map(|Hit { mut finding, count }| {
+        let findings = hits.map(|Hit { mut finding, count }| {
             finding.repeats = count - 1;
             finding.place.hdu = Some(layout.hdu);
             finding
         });
-        found.collect()
+        findings.collect()
     }
 }
 
-/// A finding in a cell.
+/// Creates a finding in a cell.
 pub(super) fn in_cell(
     check: &RowCheck<'_>,
     rule: Rule,
