@@ -1,4 +1,4 @@
-//! Arrays in memory as FITS images: written to a file, or kept as one in memory.
+//! Arrays in memory as FITS images: written to a file, or opened as a file in memory.
 
 use std::ops::Range;
 use std::path::Path;
@@ -18,10 +18,10 @@ use crate::stored_type::{holds, new_image, stored_type_of};
 use crate::tiled::TileCompression;
 use crate::write_image::{check_new_pixels, value_range};
 
-/// Pixels of a piece that is encoded and written at a time.
+/// Pixels encoded and written at a time.
 const PIECE_PIXELS: u64 = 1 << 16;
 
-/// Pixels in memory, in the machine's byte order, contiguous, NAXIS1 fastest.
+/// Pixels in memory, in native byte order, contiguous, NAXIS1 fastest.
 #[derive(Clone, Copy, Debug)]
 pub struct Array<'a> {
     /// The bytes of all pixels.
@@ -34,9 +34,9 @@ pub struct Array<'a> {
 
 impl Array<'_> {
     /// Writes the array as the primary array of a new file, which appears when it is complete, with
-    /// the cards of `header` that are not about structure or scaling. NaN becomes BLANK if integers
-    /// are requested; integers that already have the requested type stay unchanged, so those equal
-    /// to BLANK are undefined.
+    /// the cards of `header` other than structure and scaling. NaN becomes BLANK if integers are
+    /// requested; integers that already have the requested type stay unchanged, so those equal to
+    /// BLANK are undefined.
     ///
     /// ```
     /// use tachyfits::{Array, FitsFile, Header, OpenOptions, PixelType, RunOptions, WriteOptions};
@@ -52,7 +52,7 @@ impl Array<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`Reason::Output`] unless the bytes are those of the axes; otherwise as [`crate::Image::write`].
+    /// [`Reason::Output`] if the number of bytes does not match the axes; otherwise as [`crate::Image::write`].
     pub fn write(
         &self,
         path: impl AsRef<Path>,
@@ -82,7 +82,7 @@ impl Array<'_> {
     ) -> Result<Report, Error> {
         self.check()?;
         if compression.is_some() {
-            // Integers that are undefined already have the value of BLANK.
+            // Undefined integers already have the value of BLANK.
             let blank = pixels.filter(|&pixels| is_with_blank(pixels, self.pixel));
             let encoding = Encoding {
                 blank: blank.and_then(|pixels| pixels.blank),
@@ -100,7 +100,7 @@ impl Array<'_> {
             Some(pixels) => check_new_pixels(pixels, &from)?,
             None => from,
         };
-        let written = if (Encoding { blank: None, ..to }) == from { from } else { to };
+        let effective = if (Encoding { blank: None, ..to }) == from { from } else { to };
         let tier = file.tier();
         let new = new_image(self.axes, &to, file.updates_checksums());
         let header = file.format_error(new.header(header))?;
@@ -114,7 +114,7 @@ impl Array<'_> {
             &progress.run_options(),
             ArrayBuffers::default,
             |buffers, index, fetched| {
-                let (out, error) = encode(fetched.piece(0), &from, &written, tier, buffers)?;
+                let (out, error) = encode(fetched.piece(0), &from, &effective, tier, buffers)?;
                 writer.write(index * PIECE_PIXELS, out)?;
                 Ok(error)
             },
@@ -127,15 +127,15 @@ impl Array<'_> {
         Ok(report.with_rounding(largest))
     }
 
-    /// The array as a FITS file in memory, under a name for messages.
+    /// Returns the array as a FITS file in memory; `name` is for messages.
     ///
     /// # Errors
-    /// As [`Array::write`], and if there is not enough memory.
+    /// As [`Array::write`], and if memory runs out.
     pub fn to_file(&self, name: &str, header: &Header) -> Result<FitsFile, Error> {
         self.file_of(name, header, &Encoding::plain(self.pixel))
     }
 
-    /// The same with pixels of an encoding, which their bytes have already.
+    /// Returns the array as a file whose pixels have this encoding; the bytes already have it.
     fn file_of(&self, name: &str, header: &Header, encoding: &Encoding) -> Result<FitsFile, Error> {
         self.check()?;
         let new = new_image(self.axes, encoding, false);
@@ -166,14 +166,14 @@ impl Array<'_> {
     }
 }
 
-/// Nothing changes but that an integer means undefined.
+/// Whether the only change is that an integer now means undefined.
 fn is_with_blank(pixels: NewPixels, own: PixelType) -> bool {
     let NewPixels { pixel, scaling, blank } = pixels;
     let (stored, _) = stored_type_of(pixel);
     pixel == own && scaling.is_none() && blank.is_some_and(|blank| holds(stored, blank))
 }
 
-/// State that a worker keeps between pieces.
+/// Buffers of a worker, reused for each piece.
 #[derive(Default)]
 struct ArrayBuffers {
     big_endian: Vec<u8>,
@@ -181,7 +181,7 @@ struct ArrayBuffers {
     out: Vec<u8>,
 }
 
-/// Encodes native pixels, bit for bit where the types are the same; with the largest error of rounding to integers.
+/// Encodes native pixels, bit for bit if the types are equal; also returns the largest error of rounding to integers.
 fn encode<'b>(
     bytes: &[u8],
     from: &Encoding,
@@ -204,11 +204,11 @@ fn encode<'b>(
             let error = rounding(values, from, out, to, tier)?;
             Ok((out, error))
         }
-        refused => Err(value_range(to, refused, &format!("{pixels} pixels of the array"))),
+        lost => Err(value_range(to, lost, &format!("{pixels} pixels of the array"))),
     }
 }
 
-/// The pixels of an array, piece by piece.
+/// Tasks: the pixels of an array, piece by piece.
 struct Pieces {
     pixels: u64,
     size: u64,

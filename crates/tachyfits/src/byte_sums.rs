@@ -1,4 +1,4 @@
-//! Sums of ranges of bytes, taken piece by piece on all threads, and the cards that state them.
+//! Checksums of ranges of bytes, computed piece by piece on all threads, and their cards.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use tachyfits_kernels::{OnesComplement, Tier, encode_checksum};
 
 use crate::error::Error;
 
-/// Bytes of a task: a multiple of the 4 bytes of a word.
+/// Bytes per task: a multiple of the 4 bytes of a word.
 const TASK_BYTES: u64 = 1 << 20;
 
-/// States the sums in a header: DATASUM, and CHECKSUM, which makes the sum of the whole HDU all ones. Comments stay.
+/// Writes DATASUM, and CHECKSUM, which makes the sum of the whole HDU all ones. Comments stay.
 pub(crate) fn update_checksums(
     header: &mut Header,
     data: OnesComplement,
@@ -26,7 +26,7 @@ pub(crate) fn update_checksums(
     header.set("CHECKSUM", String::from_utf8_lossy(&checksum).as_ref(), "")
 }
 
-/// The sum of a range of bytes. The first word of the sum begins at offset `base`.
+/// Returns the sum of a range of bytes. The first word of the sum begins at offset `base`.
 pub(crate) fn sum_of_range(
     storage: &dyn Storage,
     base: u64,
@@ -45,8 +45,8 @@ pub(crate) fn sum_of_range(
     Ok((sum, report))
 }
 
-/// Hands a range of bytes to `work` piece by piece, on all threads, with where each begins in the range; then what it gives
-/// to `take`, in order.
+/// Passes a range of bytes to `work`, piece by piece, on all threads, each with its offset in the
+/// range; passes the results to `take`, in order.
 pub(crate) fn each_piece<T: Send>(
     storage: &dyn Storage,
     range: Range<u64>,
@@ -68,7 +68,7 @@ pub(crate) fn each_piece<T: Send>(
     )
 }
 
-/// A range of bytes in pieces of equal size.
+/// Tasks: a range of bytes in pieces of equal size.
 struct SumTasks(Range<u64>);
 
 impl Tasks for SumTasks {

@@ -1,5 +1,6 @@
-//! The sums of an HDU (Standard 4.0, section 4.4.2.7 and appendix J): taken in one pass over its bytes by all threads,
-//! compared with what DATASUM and CHECKSUM state, and put into a header. The sums themselves are the kernels'.
+//! Checksums of an HDU (Standard 4.0, section 4.4.2.7 and appendix J): computed in one pass over
+//! its bytes by all threads, compared with DATASUM and CHECKSUM, and written to headers. The
+//! kernels compute the sums.
 
 use tachyfits_format::{Hdu, Value, reserve_checksums};
 use tachyfits_io::Report;
@@ -13,42 +14,42 @@ use crate::byte_sums::{sum_of_range, update_checksums};
 use crate::error::Error;
 use crate::file::FitsFile;
 
-/// The sums of an HDU, and whether its header states them.
+/// Checksums of an HDU, and their agreement with the header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checksum {
     /// The HDU, counted from 0.
     pub hdu: usize,
-    /// The sum of the data and their fill, as DATASUM should state it.
+    /// The sum of the data and their fill, the correct value of DATASUM.
     pub datasum: u32,
     /// The sum of the whole HDU as stored: all ones (or 0) if CHECKSUM is right.
     pub sum: u32,
-    /// DATASUM as the header has it.
+    /// DATASUM in the header.
     pub stated_datasum: Option<String>,
-    /// CHECKSUM as the header has it.
+    /// CHECKSUM in the header.
     pub stated_checksum: Option<String>,
-    /// Whether DATASUM is the sum of the data.
+    /// Whether DATASUM equals the sum of the data.
     pub data: Agreement,
-    /// Whether CHECKSUM makes the sum of the HDU all ones.
+    /// Whether the sum of the HDU is all ones, as CHECKSUM requires.
     pub whole: Agreement,
 }
 
-/// Whether a stated sum is that of the bytes.
+/// Agreement of a checksum in a header with the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Agreement {
-    /// The keyword is absent or its value is blank, which states nothing.
+    /// The keyword is absent or blank.
     NotStated,
-    /// It is.
+    /// The value is correct.
     Right,
-    /// It is another: the bytes have changed since it was written.
+    /// The value differs: the bytes have changed since it was written.
     Wrong,
-    /// The value is not a sum.
+    /// The value is not a checksum.
     Unreadable,
 }
 
 impl Agreement {
-    /// The agreement in words, for lists.
+    /// Name of the agreement, for lists.
     pub fn as_str(self) -> &'static str {
         match self {
             Agreement::NotStated => "not stated",
@@ -58,31 +59,31 @@ impl Agreement {
         }
     }
 
-    /// The bytes disagree with it, or it is not a sum.
+    /// Whether the value is wrong or unreadable.
     pub fn is_bad(self) -> bool {
         matches!(self, Agreement::Wrong | Agreement::Unreadable)
     }
 }
 
 impl Checksum {
-    /// Neither sum is wrong or unreadable; one that is not stated is not wrong.
+    /// Whether neither sum is wrong or unreadable; a missing sum is not wrong.
     pub fn is_good(&self) -> bool {
         !self.data.is_bad() && !self.whole.is_bad()
     }
 
-    /// Compares the sums with what the header states.
+    /// Compares the sums with the header.
     pub(crate) fn compared(hdu: &Hdu, data: OnesComplement, header: OnesComplement) -> Checksum {
         let mut whole = data;
         whole.merge(header);
         let (datasum, sum) = (data.sum(), whole.sum());
-        let stated = |keyword: &str| match hdu.header.get(keyword) {
+        let value_of = |keyword: &str| match hdu.header.get(keyword) {
             None | Some(Value::Undefined) => None,
             Some(Value::Text(text)) => Some(text.clone()),
             Some(other) => Some(other.to_string()),
         };
-        let (stated_datasum, stated_checksum) = (stated("DATASUM"), stated("CHECKSUM"));
+        let (stated_datasum, stated_checksum) = (value_of("DATASUM"), value_of("CHECKSUM"));
         let data = agreement(stated_datasum.as_deref(), |text| {
-            text.parse::<u32>().ok().map(|stated| same_sum(stated, datasum))
+            text.parse::<u32>().ok().map(|declared| same_sum(declared, datasum))
         });
         // The letters that encode the complement are arbitrary; only the sum must be 0.
         let whole = agreement(stated_checksum.as_deref(), |text| {
@@ -92,7 +93,7 @@ impl Checksum {
     }
 }
 
-/// The sum of a part of the data, whose first byte is byte `offset` of them. Sums of parts merge in any order.
+/// Returns the sum of a part of the data that begins at byte `offset`. Sums of parts merge in any order.
 ///
 /// ```
 /// use tachyfits::checksum::sum_of_bytes;
@@ -107,13 +108,13 @@ pub fn sum_of_bytes(offset: u64, bytes: &[u8]) -> OnesComplement {
     sum
 }
 
-/// All ones is another form of 0.
+/// Compares sums; all ones is another form of 0.
 pub(crate) fn same_sum(a: u32, b: u32) -> bool {
     a % u32::MAX == b % u32::MAX
 }
 
-fn agreement(stated: Option<&str>, compare: impl Fn(&str) -> Option<bool>) -> Agreement {
-    match stated.map(str::trim) {
+fn agreement(value: Option<&str>, compare: impl Fn(&str) -> Option<bool>) -> Agreement {
+    match value.map(str::trim) {
         None | Some("") => Agreement::NotStated,
         Some(text) => match compare(text) {
             Some(true) => Agreement::Right,
@@ -127,8 +128,8 @@ impl FitsFile {
     /// Sums the bytes of an HDU and compares them with DATASUM and CHECKSUM.
     ///
     /// # Errors
-    /// If there is no such HDU, reading fails, or [`crate::Reason::DataMissing`] if the file ends before the data do: the sum of
-    /// what is not there is not known. (Fill that is missing counts as zeros.)
+    /// If the HDU does not exist, reading fails, or [`crate::Reason::DataMissing`] if the data are
+    /// truncated, because the sum of missing data is unknown. (Missing fill counts as zeros.)
     ///
     /// ```
     /// use tachyfits::{FitsFile, OpenOptions, RunOptions};
@@ -158,7 +159,7 @@ impl FitsFile {
         Ok((Checksum::compared(hdu, data, header), report))
     }
 
-    /// The header blocks of an HDU, as a new file has them that states its sums. `data`: the sum of the data.
+    /// Returns the header blocks of an HDU for a new file with checksums; `data` is the sum of the data.
     ///
     /// ```
     /// use tachyfits::checksum::sum_of_bytes;
@@ -173,20 +174,20 @@ impl FitsFile {
     /// ```
     ///
     /// # Errors
-    /// The HDU does not exist, or its header has no room for the cards.
+    /// If the HDU does not exist, or its header has no room for the cards.
     pub fn header_with_checksums(
         &self,
         index: usize,
         data: OnesComplement,
     ) -> Result<Vec<u8>, Error> {
         let mut header = self.hdu(index)?.header.clone();
-        let stated = reserve_checksums(&mut header)
+        let result = reserve_checksums(&mut header)
             .and_then(|()| update_checksums(&mut header, data, Tier::current()));
-        stated.map_err(|error| Error::Format { file: self.name().to_owned(), error })?;
+        result.map_err(|error| Error::Format { file: self.name().to_owned(), error })?;
         Ok(header.to_bytes())
     }
 
-    /// The sum of the data of an HDU and their fill.
+    /// Returns the sum of the data of an HDU and their fill.
     pub(crate) fn data_sum(
         &self,
         hdu: &Hdu,

@@ -1,5 +1,5 @@
 //! The four kinds of error and the engine's own codes. Errors of the lower crates keep their text;
-//! the engine adds the name of the file in front.
+//! the engine prepends the name of the file.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,8 +9,8 @@ pub use tachyfits_format::{Code, FormatError, Place, Warning};
 use tachyfits_io::{ErrorKind, IoError};
 use tachyfits_memory::NoMemory;
 
-/// Why an operation failed. `{}` gives one line: where, what was expected and what was found. `{:#}` adds a line that says
-/// what to do, and shows the place in an expression.
+/// Reason for a failed operation. `{}` formats one line: location, expected and actual value.
+/// `{:#}` adds a hint and shows the position in an expression.
 ///
 /// ```
 /// use tachyfits::{ErrorKind, FitsFile, OpenOptions};
@@ -24,26 +24,26 @@ use tachyfits_memory::NoMemory;
 pub enum Error {
     /// Reading or writing failed.
     Io(IoError),
-    /// A header or a request about it is wrong.
+    /// A header, or a request about it, is invalid.
     Format {
-        /// The file.
+        /// Name of the file.
         file: String,
         /// The problem.
         error: FormatError,
     },
-    /// The engine itself refused.
+    /// The engine rejected the request.
     Refused(Box<Refusal>),
-    /// An expression cannot be computed; the text shows the place.
+    /// An expression cannot be computed; the text shows the position.
     Expression(Box<ExpressionError>),
 }
 
-/// Why the engine refused.
+/// Details of a rejected request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// Which problem it is.
+    /// Reason of the rejection.
     pub reason: Reason,
-    /// The file, where one is concerned.
+    /// Name of the file, if any.
     pub file: String,
     /// The HDU, counted from 0.
     pub hdu: Option<usize>,
@@ -53,7 +53,7 @@ pub struct Refusal {
     pub found: String,
 }
 
-/// A problem at some position of an expression.
+/// An error at some position of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExpressionError {
@@ -61,7 +61,7 @@ pub struct ExpressionError {
     pub reason: Reason,
     /// The expression.
     pub expression: String,
-    /// The bytes of the expression at fault; empty without a single position.
+    /// The faulty bytes of the expression; empty if there is no single position.
     pub at: Range<usize>,
     /// The expected syntax there, as words that follow "expected".
     pub expected: String,
@@ -73,7 +73,7 @@ pub struct ExpressionError {
 
 macro_rules! reasons {
     ($($name:ident = $text:literal, $kind:ident, $meaning:literal, hint $hint:literal;)+) => {
-        /// Reasons of the engine to refuse a request.
+        /// Reasons of the engine to reject a request.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Reason {
@@ -81,25 +81,25 @@ macro_rules! reasons {
         }
 
         impl Reason {
-            /// Every reason.
+            /// All reasons.
             pub const ALL: &'static [Reason] = &[$(Reason::$name),+];
 
-            /// Its stable code.
+            /// Stable code of the reason.
             pub fn code(self) -> &'static str {
                 match self { $(Reason::$name => $text),+ }
             }
 
-            /// Its kind.
+            /// Kind of the error.
             pub fn kind(self) -> ErrorKind {
                 match self { $(Reason::$name => ErrorKind::$kind),+ }
             }
 
-            /// Its meaning.
+            /// Meaning of the reason, as a sentence.
             pub fn meaning(self) -> &'static str {
                 match self { $(Reason::$name => $meaning),+ }
             }
 
-            /// The hint; `{a|b}` holds the wordings for Python and for the command line.
+            /// The hint; `{a|b}` contains the wordings for Python and for the command line.
             pub fn hint(self) -> &'static str {
                 match self { $(Reason::$name => $hint),+ }
             }
@@ -209,7 +209,7 @@ impl Error {
         Error::Refused(Box::new(Refusal::new(reason, expected, found)))
     }
 
-    /// The same, with its place.
+    /// Adds the file and the HDU to the error.
     pub(crate) fn at(self, file: &str, hdu: usize) -> Error {
         match self {
             Error::Refused(mut refusal) => {
@@ -221,7 +221,7 @@ impl Error {
         }
     }
 
-    /// The kind of error.
+    /// Kind of the error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Io(error) => error.kind(),
@@ -235,7 +235,7 @@ impl Error {
         }
     }
 
-    /// The stable code, for programs and for the documentation.
+    /// Stable code, for programs and for the documentation.
     pub fn code(&self) -> &'static str {
         match self {
             Error::Io(error) => error.code(),
@@ -252,7 +252,7 @@ impl Error {
 }
 
 impl Refusal {
-    /// A refusal without a place.
+    /// Creates a refusal without file and HDU.
     pub fn new(reason: Reason, expected: impl Into<String>, found: impl Into<String>) -> Refusal {
         let (expected, found) = (expected.into(), found.into());
         Refusal { reason, file: String::new(), hdu: None, expected, found }
@@ -294,9 +294,9 @@ impl fmt::Display for ExpressionError {
         }
         writeln!(f)?;
         let skipped = begin.saturating_sub(SHOWN);
-        let shown = expression.chars().skip(skipped).take(length + 2 * SHOWN);
-        // One line, whatever blanks it has.
-        let line: String = shown.map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let excerpt = expression.chars().skip(skipped).take(length + 2 * SHOWN);
+        // Control characters become blanks, so that the excerpt is one line.
+        let line: String = excerpt.map(|c| if c.is_control() { ' ' } else { c }).collect();
         let lead = if skipped > 0 { "... " } else { "" };
         writeln!(f, "    {lead}{}", line.trim_end())?;
         if !place.is_empty() {
@@ -323,7 +323,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // The text of an error below is part of this one's.
+        // The text of the inner error is part of this error's text.
         match self {
             Error::Io(error) => error.source(),
             Error::Format { .. } | Error::Refused(_) | Error::Expression(_) => None,
@@ -332,7 +332,7 @@ impl std::error::Error for Error {
 }
 
 impl From<IoError> for Error {
-    /// A fault of the content that a storage makes its bytes from keeps its own kind and code.
+    /// A fault in the content of a storage keeps its own kind and code.
     fn from(error: IoError) -> Error {
         match error {
             IoError::Content { name, source } => match source.downcast::<FormatError>() {
@@ -351,7 +351,7 @@ impl From<NoMemory> for Error {
     }
 }
 
-/// One line of the list of errors and warnings.
+/// A row in the list of error and warning codes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ErrorCode {
@@ -359,19 +359,19 @@ pub struct ErrorCode {
     pub code: &'static str,
     /// "io", "format", "usage", "limit" or "warning".
     pub kind: &'static str,
-    /// Its meaning, or an example.
+    /// Meaning of the code, or an example.
     pub meaning: String,
     /// The hint.
     pub hint: String,
 }
 
-/// Every code that an error or a warning can have.
+/// Returns every code of errors and warnings.
 ///
 /// ```
 /// assert!(tachyfits::error::error_codes().iter().any(|row| row.code == "data-missing"));
 /// ```
 pub fn error_codes() -> Vec<ErrorCode> {
-    let refused = Reason::ALL.iter().map(|reason| ErrorCode {
+    let reasons = Reason::ALL.iter().map(|reason| ErrorCode {
         code: reason.code(),
         kind: reason.kind().as_str(),
         meaning: reason.meaning().to_owned(),
@@ -387,5 +387,5 @@ pub fn error_codes() -> Vec<ErrorCode> {
         let (code, meaning, hint) = (error.code(), error.message(), error.hint().to_owned());
         ErrorCode { code, kind: Error::Io(error).kind().as_str(), meaning, hint }
     });
-    refused.chain(format).chain(io).collect()
+    reasons.chain(format).chain(io).collect()
 }

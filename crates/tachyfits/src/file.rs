@@ -1,4 +1,4 @@
-//! An open FITS file: its storage and its HDUs. Opening reads the headers and nothing else.
+//! An open FITS file: its storage and its HDUs. Opening reads only the headers.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -26,42 +26,42 @@ use crate::table::Table;
 use crate::tiled::{CompressedImage, DamagedTiles, OnDamage, RestoredTable, TiledData};
 
 tachyfits_io::options! {
-    /// How a file is opened.
+    /// Options for opening a file.
     #[derive(Clone, Debug, Default)]
     pub struct OpenOptions {
-        /// Refuse what the Standard does not allow, instead of reading it with a warning.
+        /// Whether violations of the Standard are errors instead of warnings.
         pub strict: bool,
-        /// How bytes are read.
+        /// Access method for the bytes.
         pub storage: StorageKind,
         /// Limits on the headers.
         pub limits: Limits,
-        /// How much of compressed input is kept, and where.
+        /// Storage of decompressed input: how much and where.
         pub spool: SpoolOptions,
-        /// Leave tile-compressed images and tables as the binary tables that store them.
+        /// Whether tile-compressed images and tables appear as the binary tables that store them.
         pub raw: bool,
-        /// How the pixels of damaged tiles of compressed images are read. Damaged tiles of tables are an error.
+        /// Treatment of damaged tiles of compressed images. Damaged tiles of tables are an error.
         pub damaged: DamagedTiles,
     }
 }
 
-/// The image of an HDU that was opened alone: see [`Image::at`].
+/// An image whose HDU was opened directly: see [`Image::at`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ImageAt {
     /// The pixels.
     pub image: Image,
-    /// The binary table that has them as compressed tiles, if they are stored so.
+    /// The binary table of its compressed tiles, if it is compressed.
     pub table: Option<Arc<Hdu>>,
 }
 
-/// The two sides of an HDU with compressed tiles.
+/// An HDU with compressed tiles, compressed and decompressed.
 #[derive(Clone, Debug)]
 pub(crate) struct Decompressed {
     /// The binary table in the file.
     stored: Arc<Hdu>,
-    /// The HDU that the file had without compression.
+    /// Storage of the decompressed HDU.
     pub(crate) storage: Arc<dyn Storage>,
-    /// The same, of a table, which can leave columns out.
+    /// The decompressed table, which can leave columns out.
     table: Option<RestoredTable>,
     /// Warnings about tolerated faults of the compression.
     warnings: Vec<Warning>,
@@ -72,17 +72,17 @@ pub(crate) struct Decompressed {
 pub struct FitsFile {
     storage: Arc<dyn Storage>,
     hdus: Vec<Arc<Hdu>>,
-    /// Tables that were used before, by HDU: reading a header again takes longer than finding a column.
+    /// Tables by HDU, once used: parsing a header again takes longer than finding a column.
     pub(crate) tables: Arc<[OnceLock<Table>]>,
-    /// Those whose data are made from a binary table with compressed tiles, by their number.
+    /// Decompressed HDUs, by number.
     decompressed: BTreeMap<usize, Decompressed>,
     warnings: Vec<Warning>,
     notices: Vec<Notice>,
-    /// How the pixels of the one HDU are computed, where they are.
+    /// The computed image of the only HDU, if the file is computed.
     computed: Option<Arc<Computed>>,
 }
 
-/// Options for content that must be FITS: other content is not inflated.
+/// Restricts decompression to content that is FITS.
 pub fn for_fits(spool: SpoolOptions) -> SpoolOptions {
     spool.is_content(Some(begins_fits))
 }
@@ -91,8 +91,8 @@ impl FitsFile {
     /// Opens a file by its name, or any other [`Source`]; gzip content is inflated.
     ///
     /// # Errors
-    /// If the file cannot be read, its first HDU is not FITS, or, with `strict`, anything breaks
-    /// the Standard. A later HDU that cannot be read gives a warning: the HDUs before it stay
+    /// If the file cannot be read, its first HDU is not FITS, or, with `strict`, anything violates
+    /// the Standard. A later HDU that cannot be read causes a warning: the HDUs before it stay
     /// readable.
     pub fn open(source: impl Into<Source>, options: &OpenOptions) -> Result<FitsFile, Error> {
         FitsFile::open_for(&source.into(), options, Purpose::Reading)
@@ -104,12 +104,13 @@ impl FitsFile {
         options: &OpenOptions,
         purpose: Purpose,
     ) -> Result<FitsFile, Error> {
-        let how = SourceOptions::default()
+        let source_options = SourceOptions::default()
             .kind(options.storage)
             .spool(for_fits(options.spool.clone()))
             .purpose(purpose);
         let walk = |storage| FitsFile::from_storage(storage, options);
-        let (file, notices) = source.read(&how, OPEN_ATTEMPTS, Error::is_changed, walk)?;
+        let (file, notices) =
+            source.read(&source_options, OPEN_ATTEMPTS, Error::is_changed, walk)?;
         Ok(FitsFile { notices, ..file })
     }
 
@@ -125,14 +126,14 @@ impl FitsFile {
         FitsFile::open(Source::bytes(name, bytes), options)
     }
 
-    /// The file that a computed image would be.
+    /// Opens a computed image as a file.
     pub(crate) fn computed(image: Arc<Computed>) -> Result<FitsFile, Error> {
         let file = FitsFile::made(ComputedData::storage(Arc::clone(&image))?)?;
         Ok(FitsFile { computed: Some(image), ..file })
     }
 
-    /// The file of an HDU whose data are made when they are read. Nothing is made for it: headers are read by blocks, beyond
-    /// their ends.
+    /// Opens a file whose data are computed when they are read. No data are computed here, although
+    /// headers are read in blocks, beyond their ends.
     pub(crate) fn made<D: MadeData + 'static>(storage: HduStorage<D>) -> Result<FitsFile, Error> {
         let storage = Arc::new(storage);
         let header = Arc::clone(&storage);
@@ -143,7 +144,7 @@ impl FitsFile {
         FitsFile::walked(storage, &OpenOptions::default(), read)
     }
 
-    /// Opens what a storage holds, as it is.
+    /// Opens the content of a storage, without decompression of the whole.
     ///
     /// # Errors
     /// As [`FitsFile::open`].
@@ -159,14 +160,15 @@ impl FitsFile {
         Ok(file)
     }
 
-    /// `read_at` fills a buffer with what the file has from an offset on.
+    /// Finds the HDUs of a file; `read_at` fills a buffer with bytes from an offset on.
     fn walked(
         storage: Arc<dyn Storage>,
         options: &OpenOptions,
         mut read_at: impl FnMut(u64, &mut [u8]) -> Result<(), IoError>,
     ) -> Result<FitsFile, Error> {
-        let read = ReadOptions::default().strict(options.strict).limits(options.limits.clone());
-        let mut walker = Walker::new(read, storage.bytes());
+        let read_options =
+            ReadOptions::default().strict(options.strict).limits(options.limits.clone());
+        let mut walker = Walker::new(read_options, storage.bytes());
         let mut hdus = Vec::new();
         let mut warnings = Vec::new();
         let mut buffer = Vec::new();
@@ -213,22 +215,22 @@ impl FitsFile {
         Ok(FitsFile { storage, hdus, tables, decompressed, warnings, notices, computed })
     }
 
-    /// The name: a path, or what [`FitsFile::from_bytes`] was given.
+    /// Name of the file: a path, or the name passed to [`FitsFile::from_bytes`].
     pub fn name(&self) -> &str {
         self.storage.name()
     }
 
-    /// A text that changes with the content of the file; None where that is not known.
+    /// A text that changes with the content of the file; `None` if unknown.
     pub fn version(&self) -> Option<&str> {
         self.storage.id().version()
     }
 
-    /// Size in bytes, inflated.
+    /// Size in bytes, decompressed.
     pub fn bytes(&self) -> u64 {
         self.storage.bytes()
     }
 
-    /// Reads a range of its bytes, inflated. A computed file computes them.
+    /// Reads a range of bytes, decompressed. A computed file computes them.
     ///
     /// ```
     /// use tachyfits::{Array, Header, RunOptions};
@@ -239,7 +241,7 @@ impl FitsFile {
     /// ```
     ///
     /// # Errors
-    /// If the file does not have them, reading fails, or there is too little memory.
+    /// If the range exceeds the file, reading fails, or memory runs out.
     pub fn read_bytes(&self, range: Range<u64>, run: &RunOptions<'_>) -> Result<Vec<u8>, Error> {
         let what = "bytes of a file";
         let (end, length) = (range.end, range.end.saturating_sub(range.start));
@@ -254,28 +256,28 @@ impl FitsFile {
         Ok(all)
     }
 
-    /// How bytes are read: "auto", "positioned", "mapped", "direct" or "memory".
+    /// Access method for the bytes: "auto", "positioned", "mapped", "direct" or "memory".
     pub fn storage(&self) -> &'static str {
         self.storage.kind()
     }
 
-    /// How the file departs from the Standard.
+    /// Violations of the Standard.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// Notices about the file when it was opened, such as an interrupted edit that was undone.
+    /// Notices from opening the file, such as an interrupted edit that was undone.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
 
-    /// The HDUs in file order; of compressed images and tables those that the file had without compression, unless it was
-    /// opened as [`OpenOptions::raw`].
+    /// The HDUs in file order; compressed images and tables appear decompressed, unless the file
+    /// was opened with [`OpenOptions::raw`].
     pub fn hdus(&self) -> &[Arc<Hdu>] {
         &self.hdus
     }
 
-    /// One HDU.
+    /// Returns an HDU.
     ///
     /// # Errors
     /// [`Reason::NoSuchHdu`].
@@ -287,7 +289,7 @@ impl FitsFile {
         })
     }
 
-    /// One HDU as the file has it: of a compressed image or table the binary table.
+    /// Returns an HDU as stored: for a compressed image or table, the binary table.
     ///
     /// # Errors
     /// [`Reason::NoSuchHdu`].
@@ -298,8 +300,9 @@ impl FitsFile {
         }
     }
 
-    /// The header of the primary array that the image of HDU 1 was before it was compressed, with the cards of the empty HDU
-    /// 0, and the keywords of those that the image has with another value; `None` unless there is such an image.
+    /// Returns the original primary header of a compressed image in HDU 1, with the cards of the
+    /// empty HDU 0, and the keywords of those that have another value in the image; `None` if HDU 1
+    /// is not such an image.
     ///
     /// # Errors
     /// If the cards do not define the image.
@@ -311,18 +314,18 @@ impl FitsFile {
         if !decompressed.stored.is_tiled_image() {
             return Ok(None);
         }
-        let named = |error| Error::Format { file: self.name().to_owned(), error };
-        let restored = decompressed.stored.restored_header(Some(primary)).map_err(named)?;
+        let format_error = |error| Error::Format { file: self.name().to_owned(), error };
+        let restored = decompressed.stored.restored_header(Some(primary)).map_err(format_error)?;
         let mut header = restored.header;
         if let (None, Ok(Some(blank))) = (header.get("BLANK"), self.hdus[1].header.get_i64("BLANK"))
         {
-            // From the column ZBLANK.
-            header.set("BLANK", blank, "pixel that is undefined").map_err(named)?;
+            // BLANK is known only from the column ZBLANK.
+            header.set("BLANK", blank, "pixel that is undefined").map_err(format_error)?;
         }
         Ok(restored.is_primary.then_some((header, restored.others)))
     }
 
-    /// One HDU, if the file has all of its data.
+    /// Returns an HDU, if the file has all of its data.
     pub(crate) fn hdu_with_data(&self, index: usize) -> Result<&Arc<Hdu>, Error> {
         let hdu = self.hdu(index)?;
         self.check_data(hdu)?;
@@ -340,7 +343,7 @@ impl FitsFile {
         Ok(())
     }
 
-    /// The pixels of one HDU. Random groups are one image, whose last axis counts the groups.
+    /// Returns the image of an HDU. Random groups form one image, whose last axis counts the groups.
     ///
     /// # Errors
     /// If the HDU does not exist, it has no pixels, or its scaling keywords are not numbers.
@@ -357,10 +360,10 @@ impl FitsFile {
         Ok(image.with_companions(companions))
     }
 
-    /// The header blocks of an HDU as stored in the file.
+    /// Returns the header blocks of an HDU as stored in the file.
     ///
     /// # Errors
-    /// If there is no such HDU or reading fails.
+    /// If the HDU does not exist or reading fails.
     pub fn header_bytes(&self, index: usize) -> Result<Vec<u8>, Error> {
         let hdu = self.stored_hdu(index)?;
         let end = hdu.data_offset.min(self.bytes());
@@ -370,12 +373,12 @@ impl FitsFile {
         Ok(bytes)
     }
 
-    /// The storage in which an HDU of [`FitsFile::hdus`] has its offsets.
+    /// Returns the storage for the offsets of an HDU of [`FitsFile::hdus`].
     pub(crate) fn storage_of(&self, index: usize) -> &Arc<dyn Storage> {
         self.decompressed.get(&index).map_or(&self.storage, |decompressed| &decompressed.storage)
     }
 
-    /// The compressed table whose rows an HDU of [`FitsFile::hdus`] has.
+    /// Returns the decompressor of an HDU of [`FitsFile::hdus`], if it is a compressed table.
     pub(crate) fn restored_table(&self, index: usize) -> Option<RestoredTable> {
         self.decompressed.get(&index)?.table.clone()
     }
@@ -390,8 +393,8 @@ impl FitsFile {
 }
 
 impl Image {
-    /// The image of the HDU number `hdu`, counted from 0, whose header begins at `offset` of a storage: other headers are not
-    /// read. For those who know from elsewhere where it is.
+    /// Opens the image of HDU number `hdu`, from 0, whose header begins at `offset` of a storage,
+    /// without reading other headers. For callers that already know the offset.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -407,7 +410,7 @@ impl Image {
     /// ```
     ///
     /// # Errors
-    /// If there is no HDU, it has no pixels, or reading fails.
+    /// If there is no HDU at the offset, it has no pixels, or reading fails.
     pub fn at(storage: Arc<dyn Storage>, hdu: usize, offset: u64) -> Result<ImageAt, Error> {
         let mut walker = Walker::at(ReadOptions::default(), storage.bytes(), hdu, offset);
         let format_error = |error| Error::Format { file: storage.name().to_owned(), error };
@@ -430,9 +433,9 @@ impl Image {
         let (hdu, storage, table) =
             match decompressed_hdu(&storage, &stored, Tier::current(), on_damage) {
                 None => (stored, Arc::clone(&storage), None),
-                Some(made) => {
-                    let (hdu, made) = made.map_err(format_error)?;
-                    (Arc::new(hdu), made.storage, Some(made.stored))
+                Some(result) => {
+                    let (hdu, decompressed) = result.map_err(format_error)?;
+                    (Arc::new(hdu), decompressed.storage, Some(decompressed.stored))
                 }
             };
         let layout = hdu.image().map_err(format_error)?;
@@ -440,27 +443,27 @@ impl Image {
     }
 }
 
-/// Puts the images and tables that compressed tiles hold in the place of the tables that store them. A table whose tiles
-/// cannot be understood stays as it is, with a warning.
+/// Replaces binary tables of compressed tiles with the images and tables that they store. A table
+/// with invalid compression keywords stays, with a warning.
 fn decompressed(
     storage: &Arc<dyn Storage>,
     hdus: &mut [Arc<Hdu>],
     warnings: &mut Vec<Warning>,
     damaged: DamagedTiles,
 ) -> Result<BTreeMap<usize, Decompressed>, Error> {
-    let mut found = BTreeMap::new();
+    let mut result = BTreeMap::new();
     for (index, stored) in hdus.iter_mut().enumerate() {
         if !stored.is_tiled_image() && !stored.is_compressed_table() {
             continue;
         }
-        // Only here: a header can be read whatever the vector tier is set to.
+        // Not earlier: headers can be read even if the vector tier is invalid.
         let tier = Tier::current();
         match decompressed_hdu(storage, stored, tier, OnDamage::of(damaged)) {
             None => {}
             Some(Ok((hdu, decompressed))) => {
                 warnings.extend(decompressed.warnings.iter().cloned());
                 *stored = Arc::new(hdu);
-                found.insert(index, decompressed);
+                result.insert(index, decompressed);
             }
             Some(Err(error)) if error.code() == Code::NoMemory => {
                 return Err(Error::Format { file: storage.name().to_owned(), error });
@@ -468,10 +471,10 @@ fn decompressed(
             Some(Err(error)) => warnings.push(Warning::from(error)),
         }
     }
-    Ok(found)
+    Ok(result)
 }
 
-/// The HDU that a stored one was before compression, and its bytes; `None` of one that is not compressed.
+/// Decompresses an HDU: returns the original HDU and its bytes; `None` if it is not compressed.
 pub(crate) fn decompressed_hdu(
     storage: &Arc<dyn Storage>,
     stored: &Arc<Hdu>,
@@ -487,7 +490,7 @@ pub(crate) fn decompressed_hdu(
     }
 }
 
-/// The name and version of an HDU that a stored one is decompressed to.
+/// Returns the name and version of a decompressed HDU.
 fn decompressed_id(storage: &dyn Storage, stored: &Hdu, on_damage: &OnDamage) -> Id {
     let damage = if matches!(on_damage, OnDamage::Refuse) { "" } else { ", damaged" };
     let index = stored.index;
@@ -495,10 +498,10 @@ fn decompressed_id(storage: &dyn Storage, stored: &Hdu, on_damage: &OnDamage) ->
     Id::new(storage.name().to_owned(), version)
 }
 
-/// Bytes of the first row that are read for its ZBLANK: rows of tiles have a few columns.
+/// Maximum bytes of the first row that are read for its ZBLANK: rows of tiles have a few columns.
 const MOST_ROW_BYTES: u64 = 1 << 16;
 
-/// The HDU of a compressed image as it was before, and the storage of its header and pixels.
+/// Returns the original HDU of a compressed image, and the storage of its header and pixels.
 fn decompressed_image(
     storage: &Arc<dyn Storage>,
     stored: &Arc<Hdu>,
@@ -508,7 +511,7 @@ fn decompressed_image(
     let mut layout = stored.tiled_image()?;
     let mut header = stored.restored_header(None)?.header;
     if layout.blank_column.is_some() && !layout.states_blank() {
-        // Reading the tile says what is wrong with a row that cannot be read.
+        // If the row cannot be read, reading the tile reports the error.
         let bytes = layout.table.row_bytes.min(stored.data_bytes_present).min(MOST_ROW_BYTES);
         // At most MOST_ROW_BYTES.
         let mut row = vec![0; bytes as usize];
@@ -520,7 +523,7 @@ fn decompressed_image(
         }
     }
     let image = Hdu::of_header(header, stored.index)?;
-    // ZPCOUNT and ZGCOUNT may claim bytes that no tile has.
+    // ZPCOUNT and ZGCOUNT may claim bytes outside all tiles.
     image.image()?;
     let id = decompressed_id(&**storage, stored, &on_damage);
     let data = TiledData::new(CompressedImage::new(Arc::clone(storage), layout, tier, on_damage));
@@ -529,7 +532,7 @@ fn decompressed_image(
     Ok((image, Decompressed { stored, storage, table: None, warnings: Vec::new() }))
 }
 
-/// The HDU of a compressed table as it was before, and the storage of its header, rows and arrays.
+/// Returns the original HDU of a compressed table, and the storage of its header, rows and arrays.
 fn decompressed_table(
     storage: &Arc<dyn Storage>,
     stored: &Arc<Hdu>,
@@ -543,7 +546,7 @@ fn decompressed_table(
     Ok((hdu, Decompressed { stored: Arc::clone(stored), storage, table: Some(table), warnings }))
 }
 
-/// Refuses content that is compressed in a way that is not read here, by its name: as FITS it is nothing.
+/// Rejects content in an unsupported compression format, and names the format.
 pub(crate) fn check_plain(storage: &dyn Storage) -> Result<(), IoError> {
     match compression_of(storage)? {
         Some(format) => {
@@ -553,12 +556,12 @@ pub(crate) fn check_plain(storage: &dyn Storage) -> Result<(), IoError> {
     }
 }
 
-/// The first fault of tables against the Standard. A table with an error reports it when it is
-/// requested, and warns of other faults then: a file may have very many.
+/// Returns the first violation of the Standard in a table. A table with an error reports it when it
+/// is requested, and warns about other faults then: a file may have very many.
 fn oddity_of_tables(hdus: &[Arc<Hdu>]) -> Option<FormatError> {
     let layouts = hdus.iter().filter_map(|hdu| hdu.table().ok());
     let oddities = |layout: TableLayout| {
-        // Names of their own are recommended, no more (Standard 4.0, section 7.3.2).
+        // Unique names are only recommended (Standard 4.0, section 7.3.2).
         let warnings = layout.warnings.into_iter();
         let forbidden = warnings.filter(|warning| warning.code() != Code::DuplicateColumn);
         forbidden.map(FormatError::from).chain(layout.heap_error)

@@ -1,5 +1,5 @@
-//! Writing new files: consecutive HDUs, the pixels of an image in any order from any thread, the
-//! name at the very end.
+//! Writes new files: consecutive HDUs, the pixels of an image in any order from any thread. The
+//! file gets its name last.
 
 use std::path::Path;
 
@@ -18,31 +18,31 @@ use crate::survival::{Survivors, hdu_bytes};
 use crate::tiled::TileCompression;
 
 tachyfits_io::options! {
-    /// How an image is written.
+    /// Options for writing an image.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct WriteOptions {
-        /// Replace an older file of the name.
+        /// Whether to replace an existing file.
         pub overwrite: bool,
-        /// Write DATASUM and CHECKSUM (Standard 4.0, section 4.4.2.7), computed on the way.
+        /// Whether to write DATASUM and CHECKSUM (Standard 4.0, section 4.4.2.7), computed while writing.
         pub checksum: bool,
-        /// Return only when the file survives a loss of power.
+        /// Whether to return only when the file survives a power failure.
         pub sync: bool,
-        /// New encoding of the pixels; `None` keeps theirs.
+        /// New encoding of the pixels; `None` keeps the present one.
         pub pixels: Option<NewPixels>,
-        /// Compress an image in tiles.
+        /// Tile compression of the image.
         pub compression: Option<TileCompression>,
-        /// Compress the whole file by gzip when it is complete.
+        /// Whether to compress the complete file with gzip.
         pub gzip: bool,
     }
 }
 
 tachyfits_io::options! {
-    /// The type and scaling of pixels to be written.
+    /// Type and scaling of pixels to write.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct NewPixels {
-        /// The type of a pixel; the unsigned conventions are types of their own.
+        /// Type of a pixel; the unsigned conventions are separate types.
         pub pixel: tachyfits_kernels::PixelType,
-        /// BSCALE and BZERO; for the types of the Standard's own only.
+        /// BSCALE and BZERO; only for the types that the Standard defines.
         pub scaling: Option<(f64, f64)>,
         /// BLANK, as the stored value, for integers.
         pub blank: Option<i64>,
@@ -50,14 +50,13 @@ tachyfits_io::options! {
 }
 
 impl NewPixels {
-    /// Pixels of a type, without scaling and BLANK.
+    /// Creates pixels of a type, without scaling and BLANK.
     pub fn new(pixel: tachyfits_kernels::PixelType) -> NewPixels {
         NewPixels { pixel, scaling: None, blank: None }
     }
 }
 
-/// A new file of consecutive HDUs, which appears under its name when [`FileWriter::commit`] is
-/// called.
+/// A new file of consecutive HDUs, which appears under its name when [`FileWriter::commit`] is called.
 ///
 /// ```
 /// use tachyfits::{Array, FileWriter, FitsFile, Header, OpenOptions, RunOptions, WriteOptions};
@@ -80,23 +79,23 @@ pub struct FileWriter {
     sync: bool,
     tier: Tier,
     hdus: usize,
-    /// Where the next HDU begins.
+    /// Offset of the next HDU.
     end: u64,
 }
 
-/// Where the bytes go.
+/// Destination of the bytes.
 #[derive(Debug)]
 enum Output {
     /// A file that gets a name.
     Named(OutputFile),
-    /// A file without a name, to be read at once.
+    /// A file without a name, for reading.
     Spooled(SpoolFile),
-    /// A file without a name, and the one that gets its bytes compressed by gzip.
+    /// A file without a name, and the file for its gzip-compressed content.
     Compressed(SpoolFile, OutputFile),
 }
 
 impl FileWriter {
-    /// Begins a file. The options of pixels are for images alone and not used here.
+    /// Creates a file. Options for pixels apply only to images and are ignored here.
     ///
     /// ```
     /// use tachyfits::{Array, FileWriter, FitsFile, Header, OpenOptions, RunOptions, WriteOptions};
@@ -131,8 +130,7 @@ impl FileWriter {
         FileWriter::begin(Output::Named(output), options.checksum, options.sync)
     }
 
-    /// Begins a temporary file without a name, which [`FileWriter::into_file`] opens; `name` is for
-    /// messages.
+    /// Creates a temporary file without a name, which [`FileWriter::into_file`] opens; `name` is for messages.
     ///
     /// ```
     /// use tachyfits::FileWriter;
@@ -152,7 +150,7 @@ impl FileWriter {
         Ok(FileWriter { output, checksum, sync, tier: Tier::current(), hdus: 0, end: 0 })
     }
 
-    /// The file's name.
+    /// Name of the file.
     pub fn name(&self) -> String {
         match &self.output {
             Output::Named(output) | Output::Compressed(_, output) => {
@@ -162,12 +160,12 @@ impl FileWriter {
         }
     }
 
-    /// How many HDUs it has so far.
+    /// Number of HDUs so far.
     pub fn hdus(&self) -> usize {
         self.hdus
     }
 
-    /// Gives the file its name. A file without HDUs gets a primary one without data.
+    /// Completes the file, which gets its name. A file without HDUs gets a primary one without data.
     ///
     /// # Errors
     /// As [`OutputFile::commit`].
@@ -190,7 +188,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Completes the file, as [`FileWriter::commit`] does, and opens it.
+    /// Completes the file, as [`FileWriter::commit`], and opens it.
     ///
     /// # Errors
     /// As [`FileWriter::commit`] and [`FitsFile::open`].
@@ -198,7 +196,7 @@ impl FileWriter {
         self.into_file_with(&OpenOptions::default())
     }
 
-    /// The same, opened in another way: compressed HDUs as they are stored, for one.
+    /// Completes the file and opens it with other options, such as compressed HDUs as stored.
     ///
     /// # Errors
     /// As [`FileWriter::into_file`].
@@ -235,12 +233,14 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Copies an HDU as the next one, byte by byte, under `header`, whose structure is that of the
-    /// HDU: bytes that no cell and no array has are copied too. An array becomes the primary one or
-    /// an IMAGE extension, as its place demands; random groups can be the first HDU only.
+    /// Copies an HDU as the next one, byte by byte, under `header`, which must have the same
+    /// structure; bytes outside all cells and arrays are copied too. An array becomes the primary
+    /// one or an IMAGE extension, as its position requires; random groups can only be the first
+    /// HDU.
     ///
     /// # Errors
-    /// [`crate::Reason::NoSuchHdu`], [`crate::Reason::DataMissing`] if the HDU is cut short, and if reading or writing fails.
+    /// [`crate::Reason::NoSuchHdu`], [`crate::Reason::DataMissing`] if the HDU is truncated, and if
+    /// reading or writing fails.
     pub fn copy(
         &mut self,
         from: &FitsFile,
@@ -275,8 +275,8 @@ impl FileWriter {
         Ok(report)
     }
 
-    /// Writes an HDU without data (NAXIS = 0) with the cards of `carried` that are not about structure: a primary one, or an
-    /// IMAGE extension.
+    /// Writes an HDU without data (NAXIS = 0) with the cards of `carried` other than structure: a
+    /// primary one, or an IMAGE extension.
     ///
     /// # Errors
     /// If writing fails.
@@ -293,8 +293,9 @@ impl FileWriter {
         HduWriter::begin(self, &header, 0)?.finish(self, header, 0, 0)
     }
 
-    /// The header of an array as the next HDU: that of the primary array, or of an IMAGE extension. INHERIT is for
-    /// extensions alone (Sect. 4.4.2.6), and others may follow a primary HDU that had none. Sums are those of the new HDU.
+    /// Returns the header of an array as the next HDU: primary array or IMAGE extension. INHERIT is
+    /// removed from a primary header (Sect. 4.4.2.6), and so are EXTEND = F and NEXTEND, because
+    /// other HDUs may follow. Checksums are those of the new HDU.
     pub(crate) fn header_in_place(&self, header: Header) -> Result<Header, Error> {
         let header = match self.hdus {
             0 => header.into_primary(),
@@ -314,11 +315,11 @@ impl FileWriter {
         Ok(header)
     }
 
-    /// Leaves out sums of another HDU, and makes room for those of this one if they are to be stated.
+    /// Removes checksums of another HDU, and reserves the cards of new ones if they are requested.
     fn state_sums(&self, header: &mut Header) -> Result<(), Error> {
         if self.checksum {
-            let stated = update_checksums(header, OnesComplement::default(), self.tier);
-            return self.format_error(stated);
+            let result = update_checksums(header, OnesComplement::default(), self.tier);
+            return self.format_error(result);
         }
         header.retain(|card| {
             let keyword = card.keyword().to_ascii_uppercase();
@@ -327,7 +328,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Makes sure that the next HDU is not the first: writes a primary HDU without data if there is none.
+    /// Ensures that the next HDU is not the first: writes a primary HDU without data if there is none.
     pub(crate) fn begin_extension(&mut self) -> Result<(), Error> {
         if self.hdus > 0 {
             return Ok(());
@@ -340,12 +341,12 @@ impl FileWriter {
         Ok(())
     }
 
-    /// The next HDU begins here.
+    /// Offset of the next HDU.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
 
-    /// Another HDU is complete, which ends here.
+    /// Counts a complete HDU that ends at `end`.
     pub(crate) fn ended(&mut self, end: u64) {
         self.hdus += 1;
         self.end = end;
@@ -355,12 +356,12 @@ impl FileWriter {
         self.tier
     }
 
-    /// DATASUM and CHECKSUM are to be stated.
+    /// Whether to write DATASUM and CHECKSUM.
     pub(crate) fn updates_checksums(&self) -> bool {
         self.checksum
     }
 
-    /// Sets room aside up to a size of the file.
+    /// Reserves disk space up to a file size.
     pub(crate) fn reserve(&mut self, bytes: u64) -> Result<(), Error> {
         match &mut self.output {
             Output::Named(output) => Ok(output.reserve(bytes)?),
@@ -368,7 +369,7 @@ impl FileWriter {
         }
     }
 
-    /// Writes anywhere, from any thread.
+    /// Writes at any offset, from any thread.
     pub(crate) fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         match &self.output {
             Output::Named(output) => Ok(output.write_all_at(offset, bytes)?),
@@ -383,7 +384,7 @@ impl FileWriter {
     }
 }
 
-/// An image that is being written as the next HDU of a file.
+/// Writer of an image as the next HDU of a file.
 #[derive(Debug)]
 pub(crate) struct ImageWriter<'a> {
     file: &'a mut FileWriter,
@@ -395,7 +396,7 @@ pub(crate) struct ImageWriter<'a> {
 }
 
 impl ImageWriter<'_> {
-    /// Begins an image: the first HDU, or an extension, with a header of `new`. Reserves space for the pixels.
+    /// Begins an image, the first HDU or an extension, with a header for `new`; reserves space for the pixels.
     ///
     /// # Errors
     /// As [`OutputFile::reserve`].
@@ -411,12 +412,12 @@ impl ImageWriter<'_> {
         Ok(ImageWriter { file, hdu, header, size, data_bytes })
     }
 
-    /// At which byte of the file the pixels begin, and how many bytes each has.
+    /// Offset of the pixels in the file, and the bytes of a pixel.
     pub(crate) fn place(&self) -> (u64, u64) {
         (self.hdu.data_begin(), self.size)
     }
 
-    /// Writes pixels, as they are to be in the file, from linear index `first` on; from any thread, each pixel once.
+    /// Writes encoded pixels from linear index `first` on, from any thread; each pixel must be written once.
     ///
     /// # Errors
     /// [`tachyfits_io::IoError::Write`].

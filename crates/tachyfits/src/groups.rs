@@ -1,4 +1,4 @@
-//! Random groups: the parameters of every group, scaled, those of one name added up; and their arrays as one image.
+//! Random groups: the scaled parameters of every group, those of equal name added up; and their arrays as one image.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::image::{Image, filled};
 use crate::lines::PixelBytes;
 use crate::survival::Survivors;
 
-/// Groups of a task.
+/// Groups per task.
 const GROUPS_PER_TASK: u64 = 256;
 
 /// The parameters of random groups.
@@ -28,10 +28,10 @@ pub struct GroupParameters {
 }
 
 impl FitsFile {
-    /// Reads the parameters of the random groups of an HDU: of the groups that the file holds whole.
+    /// Reads the parameters of the random groups of an HDU, for the groups that the file has completely.
     ///
     /// # Errors
-    /// If there is no such HDU, it holds no random groups, or reading fails.
+    /// If the HDU does not exist, has no random groups, or reading fails.
     pub fn group_parameters(&self, index: usize) -> Result<GroupParameters, Error> {
         let groups = self
             .hdu(index)?
@@ -73,7 +73,7 @@ impl FitsFile {
 }
 
 impl FitsFile {
-    /// The arrays of random groups as one image, whose last axis counts the groups.
+    /// Returns the arrays of random groups as one image, whose last axis counts the groups.
     pub(crate) fn group_arrays(&self, index: usize) -> Result<Image, Error> {
         let hdu = self.hdu(index)?;
         let format = |error| Error::Format { file: self.name().to_owned(), error };

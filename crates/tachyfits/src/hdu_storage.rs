@@ -1,4 +1,4 @@
-//! An HDU that no file has, as a storage: its header, and data that are made when they are read.
+//! An HDU outside any file, as a storage: its header, and data that are computed when they are read.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -6,18 +6,18 @@ use std::ops::Range;
 use tachyfits_io::{Id, IoError, Profile, Request, Storage};
 use tachyfits_memory as memory;
 
-/// Data that are made when they are read.
+/// Data that are computed when they are read.
 pub(crate) trait MadeData: Send + Sync + Debug {
-    /// How reports call the storage.
+    /// Name of the storage in reports.
     const KIND: &'static str;
 
     /// As [`Storage::profile`].
     const PROFILE: Profile = Profile::DEVICE;
 
-    /// How many, without fill.
+    /// Number of bytes, without fill.
     fn bytes(&self) -> u64;
 
-    /// How many are best made at a time, counted from the first.
+    /// Bytes to compute at a time for best performance, counted from the first.
     fn unit_bytes(&self) -> u64 {
         u64::MAX
     }
@@ -25,14 +25,14 @@ pub(crate) trait MadeData: Send + Sync + Debug {
     /// Fills each request, whose offset counts from the first byte of the data.
     fn fill(&self, requests: &mut [Request<'_>]) -> Result<(), IoError>;
 
-    /// As [`Storage::check_unchanged`], of what the data are made from.
+    /// As [`Storage::check_unchanged`], for the inputs of the data.
     fn check_unchanged(&self) -> Result<(), IoError>;
 
-    /// As [`Storage::is_resident`], of what the data are made from.
+    /// As [`Storage::is_resident`], for the inputs of the data.
     fn is_resident(&self, range: Range<u64>) -> bool;
 }
 
-/// See the module.
+/// A computed HDU as a storage.
 #[derive(Debug)]
 pub(crate) struct HduStorage<D> {
     id: Id,
@@ -47,7 +47,7 @@ impl<D: MadeData> HduStorage<D> {
         HduStorage { id, header, data, bytes }
     }
 
-    /// The header from `offset` on, and zeros beyond it.
+    /// Reads the header from `offset` on, and zeros after its end.
     pub(crate) fn read_header_at(&self, offset: u64, buffer: &mut [u8]) {
         let begin = usize::try_from(offset).unwrap_or(usize::MAX).min(self.header.len());
         let length = buffer.len().min(self.header.len() - begin);
@@ -109,14 +109,14 @@ impl<D: MadeData> Storage for HduStorage<D> {
     }
 }
 
-/// The first `bytes` of a buffer, or all of it, and the rest.
+/// Splits a buffer after the first `bytes` bytes, or at its end.
 pub(crate) fn split(buffer: &mut [u8], bytes: u64) -> (&mut [u8], &mut [u8]) {
     let at = usize::try_from(bytes).unwrap_or(usize::MAX).min(buffer.len());
     buffer.split_at_mut(at)
 }
 
-/// Fills a request with the pixels, of `size` bytes each, that `make` makes from the one of a linear index on; a request
-/// may begin and end within pixels.
+/// Fills a request with pixels of `size` bytes, which `make` computes from a linear index on; a
+/// request may begin and end within a pixel.
 pub(crate) fn fill_pixels(
     request: &mut Request<'_>,
     size: u64,

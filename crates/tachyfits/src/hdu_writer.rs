@@ -1,5 +1,5 @@
-//! An HDU that is being written as the next one of a new file: room for the header first, data in any order from any
-//! thread, the header when all of it is known.
+//! Writer of the next HDU of a new file: reserves the header, writes data in any order from any
+//! thread, and writes the header last.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,23 +10,23 @@ use crate::byte_sums::update_checksums;
 use crate::error::Error;
 use crate::file_writer::FileWriter;
 
-/// See the module. The file is given to each call.
+/// Writer of an HDU; each call receives the file.
 #[derive(Debug)]
 pub(crate) struct HduWriter {
-    /// Where the header begins in the file.
+    /// Offset of the header in the file.
     begin: u64,
-    /// Room for the header.
+    /// Bytes reserved for the header.
     header_bytes: u64,
-    /// The sum of what was written, if it is to be stated.
+    /// Sum of the written bytes, if checksums are requested.
     sum: Option<Mutex<OnesComplement>>,
     tier: Tier,
 }
 
 impl HduWriter {
-    /// Begins an HDU whose header has as many blocks as this one, with at least `data_bytes` of data.
+    /// Begins an HDU whose header has as many blocks as `header`, with at least `data_bytes` bytes of data.
     ///
     /// # Errors
-    /// If there is no room on the disk.
+    /// If the disk is full.
     pub(crate) fn begin(
         file: &mut FileWriter,
         header: &Header,
@@ -38,12 +38,12 @@ impl HduWriter {
         Ok(HduWriter { begin, header_bytes, sum, tier: file.tier() })
     }
 
-    /// At which byte of the file the data begin.
+    /// Offset of the data in the file.
     pub(crate) fn data_begin(&self) -> u64 {
         self.begin + self.header_bytes
     }
 
-    /// Writes data from byte `offset` of the data on; from any thread, each byte once.
+    /// Writes data from byte `offset` of the data on, from any thread; each byte must be written once.
     ///
     /// # Errors
     /// If writing fails.
@@ -56,7 +56,7 @@ impl HduWriter {
         file.write_all_at(self.data_begin() + offset, bytes)
     }
 
-    /// Ends the HDU with its header, once all `data_bytes` are written; `fill` is the byte that pads them.
+    /// Ends the HDU with its header, once all `data_bytes` are written; `fill` is the padding byte.
     ///
     /// # Errors
     /// If writing fails.

@@ -1,4 +1,4 @@
-//! The pixels of one HDU: their shape and meaning, and the way from a plan to the pipeline.
+//! The pixels of one HDU: their shape and meaning, and the execution of read plans.
 
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ pub struct Image {
     storage: Arc<dyn Storage>,
     hdu: Arc<Hdu>,
     layout: ImageLayout,
-    /// How it is computed, where it is.
+    /// Its computation, if it is computed.
     computed: Option<Arc<Computed>>,
-    /// The HDUs that go with it: see [`crate::survival`].
+    /// Its companion HDUs: see [`crate::survival`].
     companions: Companions,
 }
 
@@ -36,42 +36,42 @@ impl Image {
         Image { storage, hdu, layout, computed, companions: Companions::default() }
     }
 
-    /// The same image with the HDUs that go with it.
+    /// Adds companion HDUs to the image.
     pub(crate) fn with_companions(self, companions: Companions) -> Image {
         Image { companions, ..self }
     }
 
-    /// The HDUs of the file that go with the image.
+    /// Companion HDUs of the image.
     pub(crate) fn companions(&self) -> &Companions {
         &self.companions
     }
 
-    /// Where the bytes come from.
+    /// Storage of the bytes.
     pub(crate) fn storage(&self) -> &Arc<dyn Storage> {
         &self.storage
     }
 
-    /// How the pixels are computed, where they are.
+    /// Returns the computation of the pixels, if they are computed.
     pub(crate) fn computed(&self) -> Option<Arc<Computed>> {
         self.computed.clone()
     }
 
-    /// The same result, with the name of the file in the error.
+    /// Adds the name of the file to an error.
     pub(crate) fn format_error<T>(&self, result: Result<T, FormatError>) -> Result<T, Error> {
         result.map_err(|error| Error::Format { file: self.file_name().to_owned(), error })
     }
 
-    /// The pixels are those of the same HDU of the same open file.
+    /// Whether the pixels belong to the same HDU of the same open file.
     pub(crate) fn is_same(&self, other: &Image) -> bool {
         Arc::ptr_eq(&self.storage, &other.storage) && Arc::ptr_eq(&self.hdu, &other.hdu)
     }
 
-    /// The image as an input of computed ones.
+    /// Returns the image as a node of computed images.
     pub(crate) fn node(&self) -> Result<Arc<dyn Node>, Error> {
         self.node_up_to(self.layout.pixels.checked_sub(1))
     }
 
-    /// The same for an image of which no later pixel than the last one is used: the file may end after it.
+    /// Returns the image as a node of which no pixel after `last_pixel` is used: the file may end after it.
     pub(crate) fn node_up_to(&self, last_pixel: Option<u64>) -> Result<Arc<dyn Node>, Error> {
         if let Some(computed) = &self.computed {
             return Ok(Arc::clone(computed.node()));
@@ -86,7 +86,7 @@ impl Image {
         }))
     }
 
-    /// The cards that stay true of other pixels on the same grid.
+    /// Returns the cards that stay valid for other pixels on the same grid.
     pub(crate) fn carried_header(&self) -> Header {
         match &self.computed {
             Some(computed) => computed.survivors().header.clone(),
@@ -94,7 +94,7 @@ impl Image {
         }
     }
 
-    /// Whether the pixels are truth values, 0 and 1: those of a comparison, as [`crate::evaluate`] makes them.
+    /// Whether the pixels are truth values, 0 and 1: the result of a comparison in [`crate::evaluate`].
     pub fn is_logical(&self) -> bool {
         self.computed.as_ref().is_some_and(|computed| computed.node().is_logical())
     }
@@ -104,33 +104,33 @@ impl Image {
         &self.layout.axes
     }
 
-    /// Header information about the pixels.
+    /// Layout of the pixels.
     pub fn layout(&self) -> &ImageLayout {
         &self.layout
     }
 
-    /// The HDU that they are in.
+    /// The HDU of the image.
     pub fn hdu(&self) -> &Hdu {
         &self.hdu
     }
 
-    /// The file's name.
+    /// Name of the file.
     pub fn file_name(&self) -> &str {
         self.storage.name()
     }
 
-    /// The type of a pixel with the unsigned and signed-byte conventions applied, before any scaling.
+    /// Type of a pixel with the unsigned and signed-byte conventions applied, before any scaling.
     pub fn pixel_type(&self) -> PixelType {
         let layout = &self.layout;
         if layout.scaled { plain_type(layout.stored) } else { pixel_type(layout.value) }
     }
 
-    /// The type of a pixel as it is stored, no convention applied.
+    /// Type of a stored pixel, without conventions.
     pub fn stored_type(&self) -> PixelType {
         plain_type(self.layout.stored)
     }
 
-    /// The same image with its numbers as they are stored, without BSCALE and BZERO.
+    /// Returns the image with its numbers as stored, without BSCALE and BZERO.
     #[must_use]
     pub fn unscaled(&self) -> Image {
         let mut image = self.clone();
@@ -147,12 +147,12 @@ impl Image {
         image
     }
 
-    /// A pixel stands for itself: there is neither scaling nor BLANK.
+    /// Whether pixels need neither scaling nor BLANK.
     pub fn is_plain(&self) -> bool {
         !self.layout.scaled && self.layout.blank.is_none()
     }
 
-    /// One linear world axis.
+    /// Returns a linear world axis.
     ///
     /// # Errors
     /// If the axis does not exist or its keywords are not numbers. `axis` is 0 for NAXIS1.
@@ -161,8 +161,8 @@ impl Image {
         self.format_error(self.hdu.linear_axis(axis + 1))
     }
 
-    /// The same pixels as an image of one axis, in the order of the file: its sections are runs of pixels, by their first
-    /// pixel and their number.
+    /// Returns the same pixels as an image of one axis, in file order: a section is a run of
+    /// pixels, defined by its first pixel and its length.
     ///
     /// ```
     /// use tachyfits::{Array, AxisRange, Header, RunOptions};
@@ -180,12 +180,12 @@ impl Image {
         flat
     }
 
-    /// The section of every pixel.
+    /// Returns the section of all pixels.
     pub fn whole(&self) -> Section {
         Section::whole(self.axes())
     }
 
-    /// A section: one range per axis, in FITS order, of 0-based pixels.
+    /// Creates a section: one range per axis, in FITS order, of 0-based pixels.
     ///
     /// ```
     /// use tachyfits::{Array, AxisRange, Header, OutputPixels, ReadAs, RunOptions};
@@ -205,7 +205,7 @@ impl Image {
         Section::new(self.axes(), ranges).map_err(|error| self.place(error))
     }
 
-    /// Checks that a section, which may have been made for another image, lies within this one.
+    /// Checks that a section, possibly created for another image, lies within this one.
     pub(crate) fn check_section(&self, section: &Section) -> Result<(), Error> {
         match section.is_of(self.axes()) {
             true => Ok(()),
@@ -231,7 +231,7 @@ impl Image {
         self.place(Error::refused(reason, expected, found))
     }
 
-    /// The same error, with the file and the HDU where it has none.
+    /// Adds the file and the HDU to an error that lacks them.
     pub(crate) fn place(&self, error: Error) -> Error {
         error.at(self.file_name(), self.hdu.index)
     }
@@ -251,7 +251,7 @@ impl Image {
         PixelBytes::of(&*self.storage, self.layout.data_offset, size)
     }
 
-    /// Checks that the file goes as far as this pixel.
+    /// Checks that the file contains this pixel.
     pub(crate) fn check_present(&self, last_pixel: Option<u64>) -> Result<(), Error> {
         let present = self.layout.pixels_present;
         match last_pixel {
@@ -272,7 +272,7 @@ impl Image {
         }
     }
 
-    /// Whether the bytes of the pixels are in memory already and need no reading.
+    /// Whether the bytes of the pixels are in memory and need no reading.
     pub(crate) fn lends_bytes(&self) -> bool {
         let PixelBytes { offset, size, .. } = self.pixel_bytes();
         self.storage.slice(offset..offset + size).is_some()
@@ -291,7 +291,7 @@ impl Image {
         self.run_with(|run| run, tasks, pixels, options, scratch, work, merge)
     }
 
-    /// The same with other options of the pipeline, which `set` sets.
+    /// As [`Image::run`], with other options of the pipeline, which `set` sets.
     #[expect(clippy::too_many_arguments, reason = "those of `run`, and one")]
     pub(crate) fn run_with<W, R: Send>(
         &self,
@@ -315,12 +315,12 @@ pub(crate) fn tier() -> Tier {
     Tier::current()
 }
 
-/// The error for a result that does not fit in memory.
+/// Creates the error for a result that does not fit in memory.
 pub(crate) fn no_memory(what: &'static str, bytes: u128) -> Error {
     NoMemory { what, bytes }.into()
 }
 
-/// A vector of `count` copies, or an error when memory is short.
+/// Returns a vector of `count` copies, or an error if memory is short.
 pub(crate) fn filled<T: Clone>(count: u64, value: T, what: &'static str) -> Result<Vec<T>, Error> {
     let refused = |_| no_memory(what, u128::from(count) * size_of::<T>() as u128);
     let length = usize::try_from(count).map_err(refused)?;
@@ -342,7 +342,7 @@ pub(crate) fn pixel_type(value: ValueType) -> PixelType {
     }
 }
 
-/// The type of stored pixels, no convention applied.
+/// Type of stored pixels, without conventions.
 pub(crate) fn plain_type(stored: StoredType) -> PixelType {
     match stored {
         StoredType::U8 => PixelType::U8,

@@ -1,4 +1,4 @@
-//! Pixels of an image as elements of any type: runs by first pixel and count, sections, and stored numbers.
+//! Reads pixels of an image as elements of any type: runs by first pixel and count, sections, and stored numbers.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,11 +13,13 @@ use crate::section::Section;
 use crate::strided::{Encoding, NullCounts, NullOutput, NullRule, PixelType, StridedArray};
 
 impl Image {
-    /// Reads pixels from number `first` on, counted through the first axis first, to `out`, whose length says how many, as
-    /// elements of any type. `rule` and `nulls` say which are null and what they become: see [`StridedArray::read`].
+    /// Reads pixels from number `first` on, counted along the first axis first, into `out`, as many
+    /// as fit, as elements of any type. `rule` and `nulls` define null elements and their
+    /// replacement: see [`StridedArray::read`].
     ///
     /// # Errors
-    /// [`Reason::Output`] if the output has more elements than there are pixels, or the flags are not as many; otherwise as [`Image::read`].
+    /// [`Reason::Output`] if the output exceeds the pixels, or the number of flags differs;
+    /// otherwise as [`Image::read`].
     pub fn read_run(
         &self,
         first: u64,
@@ -31,7 +33,7 @@ impl Image {
         self.read_strided(self.strided(0, &whole)?, first, element, rule, nulls, out, options)
     }
 
-    /// The same of a section, whole.
+    /// Reads a whole section as elements of any type, as [`Image::read_run`].
     ///
     /// # Errors
     /// As [`Image::read_run`], and if the section is not within the image, or goes backwards.
@@ -64,9 +66,10 @@ impl Image {
         self.read_strided(array, 0, element, rule, nulls, out, options)
     }
 
-    /// Reads the stored numbers from pixel `first` on, as a plain image has them in a file: big-endian, without BSCALE and
-    /// BZERO. Where `null` has the bits of a null value, floats that are not finite become this value, and -0.0 and subnormal
-    /// floats become 0. Returns the number of null floats, too.
+    /// Reads the stored numbers from pixel `first` on, as in the file of a plain image: big-endian,
+    /// without BSCALE and BZERO. If `null` has the bits of a null value, floats that are not finite
+    /// become this value, and -0.0 and subnormal floats become 0. Also returns the number of null
+    /// floats.
     ///
     /// # Errors
     /// As [`Image::read_run`].
@@ -100,12 +103,12 @@ impl Image {
         Ok((report, nulls.into_inner()))
     }
 
-    /// The encoding of its stored pixels.
+    /// Encoding of the stored pixels.
     pub fn stored_encoding(&self) -> Encoding {
         self.encoding()
     }
 
-    /// The pixels from byte `first` of the data on.
+    /// Returns the pixels from byte `first` of the data on as a strided array.
     fn strided(&self, first: u64, axes: &[(u64, u64)]) -> Result<StridedArray, Error> {
         let offset = self.pixel_bytes().offset + first;
         StridedArray::new(offset, self.encoding(), axes)

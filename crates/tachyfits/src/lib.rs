@@ -1,11 +1,10 @@
-//! The engine: from a FITS file to numbers in one pass over its big-endian bytes.
+//! The engine: reduces FITS files to numbers in one pass over their big-endian bytes.
 //!
-//! - [`FitsFile`] opens a file and knows its HDUs; [`Image`] is the pixels of one of them, read on
-//!   request.
-//! - An operation makes a *plan*: the pixels it needs, in which order, in pieces whose size and
-//!   order depend on the section and the regions alone. The block pipeline of `tachyfits-io` reads
-//!   the bytes, the kernels of `tachyfits-kernels` reduce each piece to a mergeable state, and the
-//!   states are merged in the order of the plan. So a result has the same bits for any number of
+//! - [`FitsFile`] opens a file and lists its HDUs; [`Image`] is the pixels of an HDU, read on request.
+//! - An operation creates a *plan*: the pixels it needs, in pieces whose size and order depend only
+//!   on the section and the regions. The block pipeline of `tachyfits-io` reads the bytes, the
+//!   kernels of `tachyfits-kernels` reduce each piece to a mergeable state, and the states are
+//!   merged in the order of the plan. Therefore a result has the same bits for any number of
 //!   threads, vector tier and storage.
 //! - Axes are in FITS order here: axis 0 is NAXIS1, the fastest. Indices are 0-based.
 //!
@@ -100,7 +99,7 @@ pub use tachyfits_io::operation::RunOptions;
 pub use tachyfits_io::{CancelToken, ErrorKind, Executor, Job, Report, Source, StorageKind};
 pub use tachyfits_kernels::{ByteOrder, PixelType, Statistic, Stats, Tier};
 
-/// Pixels and axes as headers describe them, and the parts of cards.
+/// Pixels and axes as described by headers, and the parts of cards.
 pub mod header {
     pub use tachyfits_format::{
         ColumnKeyword, Context, Dither, Fate, ImageLayout, Integer, Limits, LinearAxis, Real,
@@ -108,7 +107,7 @@ pub mod header {
     };
 }
 
-/// Storages, how operations read them, and the limits and notes of requests.
+/// Storages, options for reading them, and the limits and notes of requests.
 pub mod io {
     #[cfg(target_os = "linux")]
     pub use tachyfits_io::append_text;

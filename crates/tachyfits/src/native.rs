@@ -1,15 +1,14 @@
-//! Numbers that only need their bytes swapped: read directly into the target array and swapped
-//! there.
+//! Reads numbers that only need their bytes swapped directly into the output, and swaps them there.
 
 use tachyfits_io::{IoError, PipelineOptions, Report, Storage, fill};
 use tachyfits_kernels::{PixelType, Tier, native_in_place};
 
-/// A block that is read and turned in place: it stays in the second-level cache meanwhile.
+/// Size of a block that is read and swapped in place: it stays in the second-level cache meanwhile.
 const BLOCK_BYTES: usize = 256 << 10;
 
 /// Reads contiguous numbers of one type.
 ///
-/// Through a block they would cross memory once more: the processor reads what it is going to overwrite.
+/// An intermediate block would cost another pass through memory, because the processor reads what it overwrites.
 pub(crate) fn read_native(
     storage: &dyn Storage,
     offset: u64,
@@ -18,13 +17,13 @@ pub(crate) fn read_native(
     tier: Tier,
     options: &PipelineOptions<'_>,
 ) -> Result<Report, IoError> {
-    let turn = |block: &mut [u8]| native_in_place(block, pixel, tier);
-    fill(storage, offset, out, block_bytes(storage), options, turn)
+    let swap = |block: &mut [u8]| native_in_place(block, pixel, tier);
+    fill(storage, offset, out, block_bytes(storage), options, swap)
 }
 
-/// Bytes that are read and decoded in place at a time: of a storage that decodes tiles whole ones.
+/// Bytes read and decoded in place at a time; whole tiles of a storage that decodes tiles.
 pub(crate) fn block_bytes(storage: &dyn Storage) -> usize {
     let unit_bytes = storage.profile().request_bytes;
-    let is_made = storage.computes() && unit_bytes != u64::MAX;
-    if is_made { unit_bytes as usize } else { BLOCK_BYTES }
+    let is_computed = storage.computes() && unit_bytes != u64::MAX;
+    if is_computed { unit_bytes as usize } else { BLOCK_BYTES }
 }

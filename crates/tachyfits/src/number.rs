@@ -1,5 +1,5 @@
-//! Number types that nodes compute with, so that each node is written once for all: native f32 and
-//! f64, and f32 as stored in a file.
+//! Number types for the computations of nodes, so that each node is generic over them: native f32
+//! and f64, and f32 as stored in a file.
 
 use tachyfits_io::IoError;
 use tachyfits_kernels::{
@@ -11,7 +11,7 @@ use tachyfits_memory::{self as memory, NoMemory};
 use crate::computed::{Feed, Node, NodeScratch, Window};
 
 /// Encoding of computed numbers from pixels of this encoding, at most `gain` times as large: f32
-/// for f32 and integers of up to 16 bits, unless scaling exceeds its range, f64 for the others.
+/// for f32 and integers of up to 16 bits, unless scaling exceeds its range; f64 otherwise.
 pub(crate) fn float_encoding(from: &Encoding, gain: f64) -> Encoding {
     let fits = largest(from) * gain <= f64::from(f32::MAX);
     // The range of f32 pixels is only known when they are read.
@@ -23,22 +23,22 @@ pub(crate) fn float_encoding(from: &Encoding, gain: f64) -> Encoding {
     Encoding::plain(if is_short(from) && in_range { PixelType::F32 } else { PixelType::F64 })
 }
 
-/// Whether f32 holds every weighted sum of defined pixels. It does where no weight is negative, so that leaving out
-/// undefined pixels makes a mean of the others.
+/// Whether every weighted sum of defined pixels fits f32. Requires weights of 0 or more, so that
+/// without its undefined pixels, a sum remains a mean of the others.
 pub(crate) fn sums_stay_in_f32(from: &Encoding, weights: &[f64]) -> bool {
     let gain: f64 = weights.iter().map(|weight| weight.abs()).sum();
     let positive = weights.iter().all(|&weight| weight >= 0.0);
-    // Rounding to the nearest forgives half a unit in the last place.
+    // Rounding to the nearest tolerates half a unit in the last place.
     let most = f64::from(f32::MAX) * (1.0 + f64::from(f32::EPSILON) / 8.0);
     is_exact_in_f32(from) && positive && largest(from) * gain <= most
 }
 
-/// Whether f32 has room for every finite value of the encoding.
+/// Whether every finite value of the encoding is within the range of f32.
 pub(crate) fn fits_f32(from: &Encoding) -> bool {
     largest(from) <= f64::from(f32::MAX)
 }
 
-/// No finite value of the encoding is larger.
+/// Returns an upper bound on the finite values of the encoding.
 fn largest(from: &Encoding) -> f64 {
     let stored = match from.pixel {
         PixelType::F32 => f64::from(f32::MAX),
@@ -49,8 +49,8 @@ fn largest(from: &Encoding) -> f64 {
     zero.abs() + scale.abs() * stored
 }
 
-/// Returns the largest difference between values and the integers written for them; 0 if it is only floating-point
-/// rounding.
+/// Returns the largest difference between values and the integers written for them; 0 if it is only
+/// floating-point rounding.
 pub(crate) fn rounding(
     values: &[f64],
     from: &Encoding,
@@ -65,16 +65,16 @@ pub(crate) fn rounding(
     }
     let unit = if is_short(from) { f64::from(f32::EPSILON) } else { f64::EPSILON };
     let zero = to.scaling.map_or(0.0, |(_, zero)| zero.abs());
-    let mut back = memory::filled(values.len(), 0.0, "the rounding of pixels")?;
-    decode_f64(written, to, tier, &mut back);
-    let error = |(&value, &back): (&f64, &f64)| {
-        let error = (value - back).abs();
+    let mut restored = memory::filled(values.len(), 0.0, "the rounding of pixels")?;
+    decode_f64(written, to, tier, &mut restored);
+    let error = |(&value, &restored): (&f64, &f64)| {
+        let error = (value - restored).abs();
         if error > 4.0 * unit * (value.abs() + zero) { error } else { 0.0 }
     };
-    Ok(values.iter().zip(&back).map(error).fold(0.0, f64::max))
+    Ok(values.iter().zip(&restored).map(error).fold(0.0, f64::max))
 }
 
-/// Whether every physical value of the encoding is a number of f32.
+/// Whether f32 represents every physical value of the encoding exactly.
 pub(crate) fn is_exact_in_f32(from: &Encoding) -> bool {
     is_short(from) && from.scaling.is_none()
 }
@@ -86,14 +86,14 @@ fn is_short(encoding: &Encoding) -> bool {
 /// f32, f64, or the big-endian bytes of f32.
 pub(crate) trait Number: Copy + Send + Sync + 'static {
     const NAN: Self;
-    /// The number, rounded.
+    /// Converts a number with rounding.
     fn from_f64(value: f64) -> Self;
-    /// A buffer of this length with any content.
+    /// Takes a buffer of this length with arbitrary content.
     fn take(scratch: &mut NodeScratch, length: usize) -> Result<Vec<Self>, IoError>;
     fn give_back(scratch: &mut NodeScratch, buffer: Vec<Self>);
-    /// Weighted sums of rows.
+    /// Computes weighted sums of rows.
     fn smooth(rows: &[&[Self]], stencil: &Stencil<'_>, tier: Tier, out: &mut [Self]);
-    /// Weighted sums of rows, as big-endian bytes in an encoding of floats.
+    /// Computes weighted sums of rows, as big-endian bytes in an encoding of floats.
     fn smooth_into(
         rows: &[&[Self]],
         stencil: &Stencil<'_>,
@@ -107,7 +107,7 @@ pub(crate) trait Number: Copy + Send + Sync + 'static {
         Self::give_back(feed.scratch, sums);
         Ok(())
     }
-    /// Big-endian bytes of the values, in an encoding of floats.
+    /// Encodes values as big-endian bytes in an encoding of floats.
     fn encode(
         values: &[Self],
         encoding: &Encoding,
@@ -118,7 +118,7 @@ pub(crate) trait Number: Copy + Send + Sync + 'static {
 
 /// f32 or f64.
 pub(crate) trait Native: Number {
-    /// The values of a box.
+    /// Computes the values of a box.
     fn values(
         node: &dyn Node,
         window: &Window,
@@ -166,7 +166,7 @@ macro_rules! number {
     };
 }
 
-/// Encodes numbers of f32 as floats, which have room for each.
+/// Encodes f32 numbers as floats, which can represent all of them.
 fn encode_singles(
     values: &[f32],
     encoding: &Encoding,

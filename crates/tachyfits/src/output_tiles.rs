@@ -1,9 +1,9 @@
-//! Operations that need all pixels of an output at once, such as order statistics and fits of spectra: the outputs are
-//! taken a tile at a time, the pixels of which are read into memory as they are, in runs as long as the tile allows; then
-//! each output is gathered and decoded.
+//! Operations that need all pixels of an output at once, such as order statistics and fits of
+//! spectra. Outputs are processed a tile at a time: the stored pixels of the tile are read into
+//! memory, in runs as long as the tile allows; then each output is gathered and decoded.
 //!
-//! The tile is one for all threads, so that its runs are long: along the axis of 65536 channels a tile per thread would
-//! have rows of a few hundred bytes.
+//! All threads share one tile, so that its runs are long: along an axis of 65536 channels, a tile
+//! per thread would have rows of only a few hundred bytes.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -18,46 +18,47 @@ use crate::image::{Image, filled};
 use crate::lines::{LINE_PIXELS, PixelBytes, Stretch};
 use crate::order_statistics::Passes;
 
-/// The most runs of a task.
+/// Maximum runs of a task.
 const TASK_RUNS: u64 = 1024;
 /// Approximate number of pixels that a thread gathers at a time: 2 MiB of f32.
 const GATHERED_PIXELS: u64 = 1 << 19;
-/// The most outputs that are gathered at a time: 16 cache lines of f32 in each row.
+/// Maximum outputs gathered at a time: 16 cache lines of f32 in each row.
 const GATHERED_OUTPUTS: u64 = 256;
 
 /// Operation on the pixels of an output.
 pub(crate) trait OutputOperation: Sync {
     /// Buffers of a thread.
     type Scratch: Send;
-    /// How many numbers an output has.
+    /// Number of values per output.
     fn values(&self) -> usize;
-    /// Buffers for outputs of this many pixels.
+    /// Creates buffers for outputs of this many pixels.
     ///
     /// # Errors
-    /// If there is too little memory.
+    /// If memory runs out.
     fn scratch(&self, pixels: usize) -> Result<Self::Scratch, NoMemory>;
-    /// Appends the numbers of an output with these pixels, NaN where undefined, which may be changed.
+    /// Appends the values of an output with these pixels, NaN if undefined; the pixels may be modified.
     fn push(&self, scratch: &mut Self::Scratch, pixels: &mut [f64], values: &mut Vec<f64>);
 }
 
-/// Blocks of outputs, one after the other. Where the innermost loop is kept, a block is some of its outputs, and its
-/// runs are rows of these; where it is reduced, a block is one output, and its runs follow each other.
+/// Consecutive blocks of outputs. If the innermost loop is kept, a block is some of its outputs,
+/// and its runs are rows of them; if it is reduced, a block is one output, and its runs are
+/// consecutive.
 struct OutputBlocks {
     kept: Outer,
     reduced: Outer,
     stride: i64,
-    /// Steps of the innermost loop, those of a run, and runs that make it up.
+    /// Steps of the innermost loop, steps of a run, and runs of the innermost loop.
     inner: u64,
     run: u64,
     parts: u64,
-    /// Whether the pixels of a run go to outputs of their own.
+    /// Whether each pixel of a run belongs to a different output.
     side_by_side: bool,
     /// Runs of a block.
     rows: u64,
     pixels: PixelBytes,
 }
 
-/// Blocks that are in memory together.
+/// Blocks in memory at the same time.
 struct Tile {
     blocks: Range<u64>,
     /// Pixels of a run.
@@ -81,16 +82,16 @@ impl OutputBlocks {
         self.kept.count() * self.parts
     }
 
-    /// The tile that begins with a block.
+    /// Returns the tile that begins with a block.
     fn tile(&self, first: u64, tile_bytes: u64) -> Tile {
         let run = self.run.min(self.inner - first % self.parts * self.run);
         let block_bytes = self.rows * run * self.pixels.size;
-        // Blocks of a tile are of one size: with several parts the last one is not.
+        // All blocks of a tile have one size; with several parts, the last part is shorter.
         let blocks = if self.parts > 1 { 1 } else { (tile_bytes / block_bytes).max(1) };
         Tile { blocks: first..self.count().min(first + blocks), run }
     }
 
-    /// Run number `index` of a tile.
+    /// Returns run number `index` of a tile.
     fn stretch(&self, tile: &Tile, index: u64) -> Stretch {
         let block = tile.blocks.start + index / self.rows;
         let place = self.kept.place(block / self.parts);
@@ -110,7 +111,7 @@ impl OutputBlocks {
     }
 }
 
-/// The reads of a tile: runs, or parts of long ones.
+/// Reads of a tile: runs, or parts of long runs.
 struct OutputReads<'a> {
     blocks: &'a OutputBlocks,
     tile: &'a Tile,
@@ -128,7 +129,7 @@ impl<'a> OutputReads<'a> {
         OutputReads { blocks, tile, parts, runs_per_task }
     }
 
-    /// The stretches of a task.
+    /// Iterates over the stretches of a task.
     fn stretches(&self, task: u64) -> impl Iterator<Item = Stretch> {
         let runs = self.blocks.runs(self.tile);
         let (first, part) = (task / self.parts * self.runs_per_task, task % self.parts);
@@ -141,7 +142,7 @@ impl<'a> OutputReads<'a> {
         })
     }
 
-    /// Cuts the bytes of the tile into those of the tasks.
+    /// Splits the bytes of the tile by task.
     fn cut<'b>(&self, mut bytes: &'b mut [u8]) -> Vec<Mutex<&'b mut [u8]>> {
         let size = self.blocks.pixels.size;
         let mut parts = Vec::new();
@@ -165,8 +166,8 @@ impl Tasks for OutputReads<'_> {
     }
 }
 
-/// Appends, for each number of an output, the values of all outputs, in their order. There are outputs, and each has
-/// pixels. `tile_bytes`: bytes of the pixels that are in memory together.
+/// Computes all outputs; appends each value of an output to its list in `results`. There must be
+/// outputs with pixels. `tile_bytes` limits the bytes of pixels in memory.
 pub(crate) fn push_outputs<O: OutputOperation>(
     image: &Image,
     grid: &Grid,
@@ -181,12 +182,12 @@ pub(crate) fn push_outputs<O: OutputOperation>(
     let mut first = 0;
     while first < blocks.count() {
         let tile = blocks.tile(first, tile_bytes);
-        let needed = blocks.pixels(&tile) * blocks.pixels.size;
+        let length = blocks.pixels(&tile) * blocks.pixels.size;
         if bytes.is_empty() {
             let what = "a part of the pixels";
-            bytes = filled(needed, 0, what).map_err(|error| image.place(error))?;
+            bytes = filled(length, 0, what).map_err(|error| image.place(error))?;
         }
-        let bytes = &mut bytes[..needed as usize];
+        let bytes = &mut bytes[..length as usize];
         read(image, &blocks, &tile, passes, bytes)?;
         let pixels = grid.reduced;
         let columns = Columns { blocks: &blocks, tile: &tile, pixels, bytes, image, tier };
@@ -229,20 +230,20 @@ fn read(
     })
 }
 
-/// The outputs of a tile that is in memory.
+/// The outputs of a tile in memory.
 struct Columns<'a> {
     blocks: &'a OutputBlocks,
     tile: &'a Tile,
-    /// Of each output.
+    /// Pixels per output.
     pixels: u64,
     bytes: &'a [u8],
     image: &'a Image,
     tier: Tier,
 }
 
-/// Buffers of a thread, and those of the operation.
+/// Buffers of a thread.
 struct Gathered<S> {
-    turned: Vec<u8>,
+    transposed: Vec<u8>,
     decoded: Vec<f64>,
     scratch: Option<S>,
 }
@@ -255,7 +256,7 @@ impl Columns<'_> {
         results: &mut [Vec<f64>],
     ) -> Result<(), Error> {
         let blocks = self.tile.blocks.end - self.tile.blocks.start;
-        // Blocks of one output are contiguous like the outputs of one.
+        // Blocks of one output each are as contiguous as the outputs of one block.
         let (blocks, width) = match self.blocks.side_by_side {
             true => (blocks, self.tile.run),
             false => (1, blocks),
@@ -268,7 +269,7 @@ impl Columns<'_> {
                 &NoReads(blocks * groups),
                 0,
                 options,
-                || Gathered { turned: Vec::new(), decoded: Vec::new(), scratch: None },
+                || Gathered { transposed: Vec::new(), decoded: Vec::new(), scratch: None },
                 |gathered, task, _| {
                     let first = task % groups * together;
                     let outputs = first..width.min(first + together);
@@ -286,7 +287,7 @@ impl Columns<'_> {
         })
     }
 
-    /// The numbers of some outputs of a block, output by output.
+    /// Returns the values of some outputs of a block, output by output.
     fn operate<O: OutputOperation>(
         &self,
         block: usize,
@@ -298,14 +299,14 @@ impl Columns<'_> {
         let size = encoding.pixel_bytes();
         let pixels = self.pixels as usize;
         let (first, count) = (outputs.start as usize, (outputs.end - outputs.start) as usize);
-        let Gathered { turned, decoded, scratch } = gathered;
+        let Gathered { transposed, decoded, scratch } = gathered;
         let together = if self.blocks.side_by_side {
             let width = self.tile.run as usize;
             let begin = (block * pixels * width + first) * size;
             let row = |row: usize| &self.bytes[begin + row * width * size..];
-            memory::resize(turned, count * pixels * size, 0, "the pixels of outputs")?;
-            transpose(row, pixels, count, size, turned, pixels);
-            &turned[..]
+            memory::resize(transposed, count * pixels * size, 0, "the pixels of outputs")?;
+            transpose(row, pixels, count, size, transposed, pixels);
+            &transposed[..]
         } else {
             &self.bytes[first * pixels * size..(first + count) * pixels * size]
         };

@@ -1,4 +1,4 @@
-//! Reading pixels into native arrays: each task of the plan fills its own part of the output.
+//! Reads pixels into native arrays: each task of the plan fills its own part of the output.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -19,11 +19,11 @@ use crate::section::Section;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ReadAs {
-    /// Physical values, computed in f64 and rounded once; NaN where undefined.
+    /// Physical values, computed in f64 and rounded once; NaN if undefined.
     Float32,
-    /// Physical values; NaN where undefined.
+    /// Physical values; NaN if undefined.
     Float64,
-    /// The pixels themselves, the unsigned and signed-byte conventions applied; BLANK pixels as they are.
+    /// The pixels themselves, with the unsigned and signed-byte conventions applied; BLANK pixels unchanged.
     Exact,
     /// The stored numbers.
     Raw,
@@ -42,7 +42,7 @@ pub enum OutputPixels<'a> {
 }
 
 impl OutputPixels<'_> {
-    /// Whether its elements have this type, as far as it is given.
+    /// Whether its elements have this type; for bytes, only whether the type is an integer.
     fn holds(&self, pixel: PixelType) -> bool {
         match self {
             OutputPixels::Float32(_) => pixel == PixelType::F32,
@@ -51,7 +51,7 @@ impl OutputPixels<'_> {
         }
     }
 
-    /// The same memory as bytes.
+    /// Returns the same memory as bytes.
     fn bytes(&mut self) -> &mut [u8] {
         match self {
             OutputPixels::Float32(out) => bytemuck::cast_slice_mut(out),
@@ -62,10 +62,10 @@ impl OutputPixels<'_> {
 }
 
 impl Image {
-    /// The type that pixels have when they are read so.
+    /// Returns the type of pixels when they are read in this way.
     ///
     /// # Errors
-    /// [`Reason::PixelKind`] when scaled pixels are to be read exactly.
+    /// [`Reason::PixelKind`] if scaled pixels are to be read exactly.
     pub fn read_type(&self, read: ReadAs) -> Result<PixelType, Error> {
         match read {
             ReadAs::Float32 => Ok(PixelType::F32),
@@ -80,8 +80,7 @@ impl Image {
         }
     }
 
-    /// Default type of reading: f64 for pixels that are scaled or may be BLANK, otherwise their
-    /// own.
+    /// Default type for reading: f64 for pixels that are scaled or may be BLANK, otherwise the type of the pixels.
     pub fn default_read(&self) -> ReadAs {
         match (self.is_plain(), self.pixel_type()) {
             (false, _) | (true, PixelType::F64) => ReadAs::Float64,
@@ -90,8 +89,8 @@ impl Image {
         }
     }
 
-    /// Whether the pixels of a section are one short read of a file on this machine, if they are read as they are by default: it
-    /// ends before it could be cancelled.
+    /// Whether the pixels of a section, read with the default type, are a single short read of a
+    /// local file, which ends before it could be cancelled.
     pub fn reads_at_once(&self, section: &Section) -> bool {
         let bytes = section.pixels().saturating_mul(self.pixel_bytes().size);
         self.is_plain()
@@ -99,14 +98,13 @@ impl Image {
             && fills_at_once(&**self.storage(), bytes)
     }
 
-    /// Reads a section into `out`: one element per pixel, the section's first axis the fastest, in the machine's byte
-    /// order.
+    /// Reads a section into `out`: one element per pixel, the section's first axis the fastest, in native byte order.
     ///
-    /// NaN payloads and -0.0 arrive bit for bit where nothing is scaled and the type stays the same.
+    /// NaN payloads and -0.0 are preserved if nothing is scaled and the type stays the same.
     ///
     /// # Errors
-    /// [`Reason::Output`] when the array has another size or type, [`IoError::Values`] when finite values exceed f32;
-    /// otherwise as [`Image::stats`].
+    /// [`Reason::Output`] if the array has the wrong size or type, [`IoError::Values`] if finite
+    /// values exceed f32; otherwise as [`Image::stats`].
     pub fn read(
         &self,
         section: &Section,
@@ -165,8 +163,8 @@ impl Image {
         }
     }
 
-    /// The first pixel of a section that is one run of pixels in the file, where they have to be read from it: what is in
-    /// memory is decoded from there.
+    /// Returns the first pixel of a section that is one run of pixels in the file and must be read
+    /// from it; bytes in memory are decoded directly.
     fn run_of_pixels(&self, section: &Section) -> Option<u64> {
         if section.pixels() == 0 || self.lends_bytes() {
             return None;
@@ -182,7 +180,7 @@ impl Image {
         })
     }
 
-    /// The first pixel of a section that is a part of one row, or a pixel.
+    /// Returns the first pixel of a section that is a part of one row, or a pixel.
     fn part_of_row(&self, section: &Section) -> Option<u64> {
         let [row, others @ ..] = section.ranges() else { return None };
         let is_run = (row.step == 1 || row.count == 1) && others.iter().all(|of| of.count == 1);
@@ -213,12 +211,12 @@ impl Image {
 
     /// Checks the length of the output: `width` elements per pixel.
     fn check_length(&self, length: usize, section: &Section, width: usize) -> Result<(), Error> {
-        let wanted = u128::from(section.pixels()) * width as u128;
-        if length as u128 == wanted {
+        let required = u128::from(section.pixels()) * width as u128;
+        if length as u128 == required {
             return Ok(());
         }
         let found = format!("{length} elements");
-        Err(self.refused(Reason::Output, format!("{wanted} elements"), found))
+        Err(self.refused(Reason::Output, format!("{required} elements"), found))
     }
 
     /// Fills `out`, which has `width` elements per pixel, by decoding line by line.
@@ -272,7 +270,7 @@ fn overflows(bytes: &[u8], encoding: &Encoding, tier: Tier, singles: &[f32]) -> 
     finite.count() as u64
 }
 
-/// Cuts the output into the part of each task.
+/// Splits the output by task.
 fn parts<'a, T>(out: &'a mut [T], lines: &GridLines, width: usize) -> Vec<Mutex<&'a mut [T]>> {
     let mut rest = out;
     let mut parts = Vec::new();

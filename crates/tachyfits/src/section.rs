@@ -1,4 +1,4 @@
-//! Sections: which pixels of an image, as first pixel, count and step per axis.
+//! Sections: the selected pixels of an image, as first pixel, count and step per axis.
 
 use std::ops::Range;
 
@@ -7,29 +7,29 @@ use crate::error::{Error, Reason};
 /// Pixels along one axis: `first`, `first + step`, … , `count` of them, 0-based.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AxisRange {
-    /// The first pixel.
+    /// First pixel.
     pub first: u64,
-    /// How many.
+    /// Number of pixels.
     pub count: u64,
-    /// From one to the next; negative to go backwards, never 0.
+    /// Step from one pixel to the next; negative to go backwards, never 0.
     pub step: i64,
 }
 
 impl From<Range<u64>> for AxisRange {
-    /// Consecutive pixels; the end is not included.
+    /// Selects consecutive pixels; the end is excluded.
     fn from(range: Range<u64>) -> AxisRange {
         AxisRange { first: range.start, count: range.end.saturating_sub(range.start), step: 1 }
     }
 }
 
 impl From<u64> for AxisRange {
-    /// One pixel.
+    /// Selects one pixel.
     fn from(first: u64) -> AxisRange {
         AxisRange { first, count: 1, step: 1 }
     }
 }
 
-/// A section of an image: one range per axis, in FITS order. Made by [`crate::Image::section`].
+/// A section of an image: one range per axis, in FITS order. Created by [`crate::Image::section`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Section {
     /// Lengths of the axes of the image.
@@ -38,13 +38,13 @@ pub struct Section {
 }
 
 impl Section {
-    /// Every pixel.
+    /// Selects every pixel.
     pub(crate) fn whole(axes: &[u64]) -> Section {
         let ranges = axes.iter().map(|&count| AxisRange { first: 0, count, step: 1 });
         Section { lengths: axes.to_vec(), ranges: ranges.collect() }
     }
 
-    /// Whether it was made for an image with these axes.
+    /// Whether it was created for an image with these axes.
     pub(crate) fn is_of(&self, axes: &[u64]) -> bool {
         self.lengths == axes
     }
@@ -66,7 +66,7 @@ impl Section {
         Ok(Section { lengths: axes.to_vec(), ranges: ranges.to_vec() })
     }
 
-    /// The same section with other pixels along one axis, 0 for NAXIS1: a range or a pixel.
+    /// Replaces the range of one axis, 0 for NAXIS1, by a range or a pixel.
     ///
     /// ```
     /// use tachyfits::{Array, Header};
@@ -88,14 +88,14 @@ impl Section {
         Section::new(&self.lengths, &self.ranges)
     }
 
-    /// The ranges, NAXIS1 first.
+    /// Ranges of the axes, NAXIS1 first.
     pub fn ranges(&self) -> &[AxisRange] {
         &self.ranges
     }
 
-    /// How many pixels; none in an image without axes.
+    /// Number of pixels; 0 for an image without axes.
     pub fn pixels(&self) -> u64 {
-        // With an axis of length 0 the others may be of any length, and their product too large.
+        // If an axis has length 0, the others may be of any length, and their product may overflow.
         if self.ranges.is_empty() || self.ranges.iter().any(|range| range.count == 0) {
             return 0;
         }

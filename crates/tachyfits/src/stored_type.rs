@@ -1,10 +1,10 @@
-//! How pixels of a type are stored in FITS.
+//! Stored types of pixels in FITS.
 
 use tachyfits_format::{NewImage, StoredType};
 use tachyfits_kernels::{Encoding, PixelType};
 
-/// How pixels of a type are stored, and the scaling that says so of the unsigned and signed-byte conventions (Standard 4.0,
-/// table 11).
+/// Returns the stored type of pixels, and the scaling of the unsigned and signed-byte conventions
+/// (Standard 4.0, table 11).
 pub(crate) fn stored_type_of(pixel: PixelType) -> (StoredType, Option<(f64, f64)>) {
     let with_zero = |stored, zero: f64| (stored, Some((1.0, zero)));
     match pixel {
@@ -21,14 +21,14 @@ pub(crate) fn stored_type_of(pixel: PixelType) -> (StoredType, Option<(f64, f64)
     }
 }
 
-/// A new image with pixels of an encoding.
+/// Creates a new image with pixels of an encoding.
 pub(crate) fn new_image(axes: &[u64], encoding: &Encoding, checksum: bool) -> NewImage {
     let (stored, flip) = stored_type_of(encoding.pixel);
     let scaling = encoding.scaling.or(flip);
     NewImage { axes: axes.to_vec(), stored, scaling, blank: encoding.blank, checksum }
 }
 
-/// Whether an integer is within the range of the stored ones.
+/// Whether an integer is within the range of a stored type.
 pub(crate) fn holds(stored: StoredType, integer: i64) -> bool {
     match stored {
         StoredType::U8 => u8::try_from(integer).is_ok(),

@@ -1,7 +1,8 @@
-//! Numbers at regular places of a storage: read as elements of any type, by first element and count, without headers.
+//! Numbers at regular offsets of a storage: read as elements of any type, by first element and
+//! count, without headers.
 //!
-//! For programs that know from elsewhere where the pixels of an image or the fields of a column are, such as a library that
-//! comes before another reader.
+//! For programs that already know the offsets of the pixels of an image or the fields of a column,
+//! such as a library that accelerates another reader.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,27 +23,27 @@ use crate::native::{block_bytes, read_native};
 #[doc(no_inline)]
 pub use tachyfits_kernels::{Encoding, NullCounts, NullOutput, NullRule, PixelType};
 
-/// Bytes of a task, with those between its elements: what a second-level cache takes at full speed.
+/// Bytes per task, including gaps between elements: what a second-level cache takes at full speed.
 const TASK_BYTES: u64 = 512 << 10;
-/// Bytes between two rows of elements that are read rather than skipped.
+/// Maximum gap between two rows of elements that is read instead of skipped.
 const GAP_BYTES: u64 = 32 << 10;
-/// The most rows of a task that are read one by one.
+/// Maximum rows of a task that are read one by one.
 const TASK_ROWS: u64 = 4096;
-/// Bytes of rows that are collected before they are decoded.
+/// Bytes of rows collected before they are decoded.
 const COLLECTED_BYTES: usize = 16 << 10;
-/// Elements that are decoded at a time if some may be BLANK.
+/// Elements decoded at a time if some may be BLANK.
 const NULL_PIECE: usize = 32 << 10;
-/// Rows of at least this many bytes are decoded where they are.
+/// Rows of at least this many bytes are decoded without a copy.
 const LONG_ROW: usize = 4 << 10;
 
-/// An array of numbers that are at equal distances along each axis. Elements are counted through the first axis first.
+/// An array of numbers at equal distances along each axis. Elements are counted along the first axis first.
 ///
 /// ```
 /// use tachyfits::strided::{Encoding, NullOutput, NullRule, PixelType, StridedArray};
 /// use tachyfits::RunOptions;
 /// # use tachyfits_io::MemoryStorage;
 ///
-/// // Rows of three bytes; the last two are a number.
+/// Rows of three bytes; the last two are a number.
 /// let storage = MemoryStorage::new("rows", vec![0, 1, 0, 0, 2, 0, 0, 3, 0]);
 /// let column = StridedArray::new(1, Encoding::plain(PixelType::I16), &[(1, 2), (3, 3)]).unwrap();
 /// let mut values = [0f32; 2];
@@ -54,10 +55,10 @@ const LONG_ROW: usize = 4 << 10;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct StridedArray {
-    /// The first byte of the first element.
+    /// Offset of the first element.
     offset: u64,
     encoding: Encoding,
-    /// (elements, bytes from an element to the next) of each axis.
+    /// (elements, bytes from one element to the next) of each axis.
     axes: Vec<(u64, u64)>,
 }
 
@@ -67,20 +68,21 @@ struct Rectangle {
     offset: u64,
     count: u64,
     rows: u64,
-    /// Bytes from a row to the next.
+    /// Bytes from one row to the next.
     stride: u64,
 }
 
-/// The part of the output that a task fills.
+/// Part of the output that a task fills.
 struct ElementPart<'a> {
     out: &'a mut [u8],
     flags: Option<&'a mut [u8]>,
 }
 
 impl StridedArray {
-    /// An array whose first element begins at `offset`; axes are (elements, bytes from an element to the next).
+    /// Creates an array whose first element begins at `offset`; axes are (elements, bytes from one
+    /// element to the next).
     ///
-    /// `None` if its elements overlap along the first axis, or its end is beyond 2^63.
+    /// `None` if its elements overlap along the first axis, or its end exceeds 2^63.
     pub fn new(offset: u64, encoding: Encoding, axes: &[(u64, u64)]) -> Option<StridedArray> {
         let size = encoding.pixel_bytes() as u64;
         let mut end = offset.checked_add(size)?;
@@ -103,22 +105,22 @@ impl StridedArray {
         (is_apart && fits).then_some(StridedArray { offset, encoding, axes: merged })
     }
 
-    /// The number of elements.
+    /// Number of elements.
     pub fn len(&self) -> u64 {
         self.axes.iter().map(|axis| axis.0).product()
     }
 
-    /// Whether there are none.
+    /// Whether the array is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes from the first to the last of some elements, with all between them.
+    /// Returns the range from the first to the last byte of some elements, including gaps.
     pub fn extent(&self, elements: Range<u64>) -> Range<u64> {
         match elements.end.checked_sub(1).filter(|last| *last >= elements.start) {
             None => self.offset..self.offset,
             Some(last) => {
-                // Along axes that go back none does: every stride is positive, though a later axis may have a shorter one.
+                // Strides are positive, but a later axis may have a shorter stride than an earlier one.
                 let places = [elements.start, last].map(|element| self.place(element));
                 let whole =
                     self.axes.iter().map(|(count, stride)| (count - 1) * stride).sum::<u64>();
@@ -132,7 +134,7 @@ impl StridedArray {
         }
     }
 
-    /// Whether each row lies after the one before.
+    /// Whether each row lies after the previous one.
     fn is_ordered(&self) -> bool {
         self.axes.windows(2).all(|pair| pair[1].1 >= pair[0].0.saturating_mul(pair[0].1))
     }
@@ -141,7 +143,7 @@ impl StridedArray {
         self.encoding.pixel_bytes() as u64
     }
 
-    /// The first byte of an element.
+    /// Returns the offset of an element.
     fn place(&self, element: u64) -> u64 {
         let (mut place, mut rest) = (self.offset, element);
         for &(count, stride) in &self.axes {
@@ -151,11 +153,12 @@ impl StridedArray {
         place
     }
 
-    /// Reads the elements from `first` on to `out`, whose length says how many, as elements of a type in the machine's byte
-    /// order. `rule` and `nulls` say which are null and what they become: see [`decode_elements`].
+    /// Reads the elements from `first` on into `out`, as many as fit, as elements of a type in
+    /// native byte order. `rule` and `nulls` define null elements and their replacement: see
+    /// [`decode_elements`].
     ///
     /// # Errors
-    /// [`Reason::Output`] if the array has more elements than there are, or the flags are not as many; otherwise as reading.
+    /// [`Reason::Output`] if `out` exceeds the elements, or the number of flags differs; otherwise I/O errors.
     #[expect(clippy::too_many_arguments, reason = "each says something else")]
     pub fn read(
         &self,
@@ -189,9 +192,10 @@ impl StridedArray {
             return Ok((Report::default(), NullCounts::default()));
         }
         let tier = tier();
-        if let Some(found) = self.read_in_place(storage, first, element, rule, &nulls, out, options)
+        if let Some(result) =
+            self.read_in_place(storage, first, element, rule, &nulls, out, options)
         {
-            return found;
+            return result;
         }
         let (value, flags) = match nulls {
             NullOutput::Value(value) => (Some(value), None),
@@ -211,15 +215,15 @@ impl StridedArray {
                 let decoder = ElementDecoder { array: self, element, rule, value, tier };
                 Ok::<_, Error>(decoder.decode(&reads, task, fetched, &mut part, collected))
             },
-            |_task, found| {
-                counts = counts.plus(found);
+            |_task, part| {
+                counts = counts.plus(part);
                 Ok(())
             },
         )?;
         Ok((report, counts))
     }
 
-    /// Reads consecutive numbers into the output and decodes them there, where they have its type.
+    /// Reads consecutive numbers into the output and decodes them in place, if they have its type.
     #[expect(clippy::too_many_arguments, reason = "those of `read`")]
     fn read_in_place(
         &self,
@@ -249,7 +253,7 @@ impl StridedArray {
         if !pixel.is_float() {
             return None;
         }
-        let found = AtomicU64::new(0);
+        let null_count = AtomicU64::new(0);
         let report = fill(storage, offset, out, block_bytes(storage), &run, |block| {
             let nulls = match rule {
                 NullRule::NotFinite => finite_in_place(block, pixel, *null, tier),
@@ -258,10 +262,10 @@ impl StridedArray {
                     replace_nan(block, pixel, *null)
                 }
             };
-            found.fetch_add(nulls, Ordering::Relaxed);
+            null_count.fetch_add(nulls, Ordering::Relaxed);
         });
         let mut counts = NullCounts::default();
-        counts.nulls = found.into_inner();
+        counts.nulls = null_count.into_inner();
         Some(report.map(|report| (report, counts)).map_err(Error::from))
     }
 
@@ -271,41 +275,41 @@ impl StridedArray {
         rule == NullRule::Nothing || (!pixel.is_float() && blank.is_none())
     }
 
-    /// Calls `visit` with the rectangles that have some elements, in their order.
+    /// Calls `visit` with the rectangles that contain some elements, in order.
     fn rectangles(&self, elements: Range<u64>, mut visit: impl FnMut(Rectangle)) {
         let (length, step) = self.axes[0];
         let (rows, stride) = self.axes.get(1).copied().unwrap_or((1, 0));
         let (is_near, is_dense) = (self.is_near(), self.is_dense());
         let mut at = elements.start;
         while at < elements.end {
-            let (in_row, left) = (at % length, elements.end - at);
+            let (in_row, remaining) = (at % length, elements.end - at);
             let offset = self.place(at);
             let rectangle = if !is_dense {
                 Rectangle { offset, count: 1, rows: 1, stride: step }
-            } else if in_row > 0 || left < length || !is_near {
-                Rectangle { offset, count: left.min(length - in_row), rows: 1, stride }
+            } else if in_row > 0 || remaining < length || !is_near {
+                Rectangle { offset, count: remaining.min(length - in_row), rows: 1, stride }
             } else {
                 let rest = rows - at / length % rows;
-                Rectangle { offset, count: length, rows: rest.min(left / length), stride }
+                Rectangle { offset, count: length, rows: rest.min(remaining / length), stride }
             };
             at += rectangle.count * rectangle.rows;
             visit(rectangle);
         }
     }
 
-    /// Whether what is between two rows is read along.
+    /// Whether gaps between two rows are read.
     fn is_near(&self) -> bool {
         let (length, step) = self.axes[0];
         let row = (length - 1) * step + self.size();
         self.axes.get(1).is_some_and(|axis| axis.1 >= row && axis.1 - row <= GAP_BYTES)
     }
 
-    /// Whether what is between two elements of a row is read along.
+    /// Whether gaps between two elements of a row are read.
     fn is_dense(&self) -> bool {
         self.axes[0].1 - self.size() <= GAP_BYTES
     }
 
-    /// The bytes of a rectangle, with those between its elements.
+    /// Returns the bytes of a rectangle, including gaps between its elements.
     fn bytes_of(&self, rectangle: &Rectangle) -> Range<u64> {
         let Rectangle { offset, count, rows, stride } = *rectangle;
         let last = (rows - 1) * stride + (count - 1) * self.axes[0].1;
@@ -313,13 +317,13 @@ impl StridedArray {
     }
 }
 
-/// Gives native floats that are NaN the bits of a null value; how many there are.
+/// Replaces NaN in native floats with the bits of a null value; returns their number.
 fn replace_nan(bytes: &mut [u8], pixel: PixelType, null: u64) -> u64 {
     let is_single = pixel == PixelType::F32;
     let mut nulls = 0;
     // In pieces that stay in the first-level cache.
     for piece in bytes.chunks_mut(16 << 10) {
-        let found: u64 = if is_single {
+        let count: u64 = if is_single {
             let singles = piece.as_chunks().0.iter();
             singles.map(|&bits| u32::from(f32::from_ne_bytes(bits).is_nan())).sum::<u32>().into()
         } else {
@@ -330,13 +334,13 @@ fn replace_nan(bytes: &mut [u8], pixel: PixelType, null: u64) -> u64 {
                 .map(|&bits| u64::from(f64::from_ne_bytes(bits).is_nan()))
                 .sum()
         };
-        nulls += found;
-        if found > 0 && is_single {
+        nulls += count;
+        if count > 0 && is_single {
             let singles = piece.as_chunks_mut().0.iter_mut();
             singles
                 .filter(|bits| f32::from_ne_bytes(**bits).is_nan())
                 .for_each(|bits| *bits = (null as u32).to_ne_bytes());
-        } else if found > 0 {
+        } else if count > 0 {
             let doubles = piece.as_chunks_mut().0.iter_mut();
             doubles
                 .filter(|bits| f64::from_ne_bytes(**bits).is_nan())
@@ -351,10 +355,10 @@ fn has_blank(encoding: &Encoding, bytes: &[u8]) -> bool {
     let Some(blank) = encoding.blank else { return false };
     macro_rules! has {
         ($type:ty) => {{
-            // Of a BLANK beyond the range of the type the lowest bytes are searched, which changes no result.
+            // A BLANK beyond the range of the type is truncated; a false positive does not change the result.
             let blank = (blank as $type).to_be();
-            let same = |found, &bytes: &[u8; size_of::<$type>()]| {
-                found | <$type>::from(<$type>::from_ne_bytes(bytes) == blank)
+            let same = |is_found, &bytes: &[u8; size_of::<$type>()]| {
+                is_found | <$type>::from(<$type>::from_ne_bytes(bytes) == blank)
             };
             bytes.as_chunks().0.iter().fold(0, same) != 0
         }};
@@ -367,11 +371,11 @@ fn has_blank(encoding: &Encoding, bytes: &[u8]) -> bool {
     }
 }
 
-/// The reads of a run of elements.
+/// Reads of a range of elements.
 struct ElementReads<'a> {
     array: &'a StridedArray,
     elements: Range<u64>,
-    /// Elements of each task but the first and the last: tasks begin at multiples of it.
+    /// Elements per task, except the first and the last: tasks begin at multiples of it.
     task: u64,
 }
 
@@ -381,7 +385,7 @@ impl<'a> ElementReads<'a> {
         elements: Range<u64>,
         storage: &dyn Storage,
     ) -> ElementReads<'a> {
-        // Whole tiles, where there are some.
+        // Whole tiles, if the storage has tiles.
         let unit = PixelBytes::of(storage, array.offset, array.size()).unit;
         let (length, step) = array.axes[0];
         let row = length.saturating_mul(step);
@@ -404,7 +408,7 @@ impl<'a> ElementReads<'a> {
         ElementReads { array, elements, task: task.max(1) }
     }
 
-    /// Bytes that are read.
+    /// Returns the number of bytes to read.
     fn bytes(&self) -> u64 {
         let mut bytes = 0;
         let elements = self.elements.clone();
@@ -415,13 +419,13 @@ impl<'a> ElementReads<'a> {
         bytes
     }
 
-    /// The elements of a task.
+    /// Returns the elements of a task.
     fn of(&self, task: u64) -> Range<u64> {
         let first = (self.elements.start / self.task + task) * self.task;
         first.max(self.elements.start)..(first + self.task).min(self.elements.end)
     }
 
-    /// Cuts the output into the parts of the tasks.
+    /// Splits the output by task.
     fn parts<'o>(
         &self,
         out: &'o mut [u8],
@@ -457,12 +461,12 @@ impl Tasks for ElementReads<'_> {
     }
 }
 
-/// How elements are decoded.
+/// Decoder of elements.
 struct ElementDecoder<'a> {
     array: &'a StridedArray,
     element: PixelType,
     rule: NullRule,
-    /// The bits that null elements get.
+    /// Bits of null elements.
     value: Option<u64>,
     tier: Tier,
 }
@@ -489,7 +493,7 @@ impl ElementDecoder<'_> {
         counts
     }
 
-    /// Decodes a rectangle to the part from element `done` on.
+    /// Decodes a rectangle into the part from element `done` on.
     fn rectangle(
         &self,
         rectangle: &Rectangle,
@@ -508,7 +512,7 @@ impl ElementDecoder<'_> {
             counts = counts.plus(self.run(bytes, part, done + first));
         };
         if is_moved && if step == size { row < LONG_ROW } else { rows == 1 } {
-            // Short rows, or elements of a row that are apart.
+            // Short rows, or elements of a row with gaps between them.
             let (stride, elements) =
                 if step == size { (stride.max(row), count) } else { (step, 1) };
             let fields = Fields { offset: 0, stride, elements };
@@ -548,8 +552,8 @@ impl ElementDecoder<'_> {
         counts
     }
 
-    /// Decodes floats of another type than the stored one, or scaled, without a copy between; false if some may be null, or
-    /// the array is not aligned.
+    /// Decodes floats of another type than stored, or scaled, without an intermediate copy. Returns
+    /// false if some may be null, or the array is not aligned.
     fn decode_floats(&self, bytes: &[u8], has_blank: bool, out: &mut [u8]) -> bool {
         let encoding = Encoding { blank: None, ..self.array.encoding };
         let is_copied = encoding.scaling.is_none() && encoding.pixel == self.element;
@@ -569,13 +573,13 @@ impl ElementDecoder<'_> {
         }
     }
 
-    /// Whether elements are the stored numbers, and never null.
+    /// Whether elements equal the stored numbers and are never null.
     fn is_plain(&self) -> bool {
         let Encoding { pixel, scaling, .. } = self.array.encoding;
         scaling.is_none() && pixel == self.element && self.array.has_no_null(self.rule)
     }
 
-    /// Decodes consecutive elements to the part from element `first` on.
+    /// Decodes consecutive elements into the part from element `first` on.
     fn run(&self, bytes: &[u8], part: &mut ElementPart<'_>, first: usize) -> NullCounts {
         let size = self.array.size() as usize;
         let is_checked = self.rule != NullRule::Nothing
@@ -584,16 +588,16 @@ impl ElementDecoder<'_> {
         let piece = if is_checked { NULL_PIECE * size } else { bytes.len().max(1) };
         let (mut counts, mut had_blank) = (NullCounts::default(), false);
         for (at, bytes) in bytes.chunks(piece).enumerate() {
-            // After a piece with BLANK the next one probably has some, and need not be searched.
+            // After a piece with BLANK, the next one probably has some, so it is not searched.
             let may_have = is_checked && (had_blank || has_blank(&self.array.encoding, bytes));
-            let found = self.decode_run(bytes, may_have, part, first + at * NULL_PIECE);
-            had_blank = found.nulls > 0;
-            counts = counts.plus(found);
+            let part_counts = self.decode_run(bytes, may_have, part, first + at * NULL_PIECE);
+            had_blank = part_counts.nulls > 0;
+            counts = counts.plus(part_counts);
         }
         counts
     }
 
-    /// Decodes a run of elements. `has_blank`: integers among them may be BLANK.
+    /// Decodes a run of elements; `has_blank` if integers among them may be BLANK.
     fn decode_run(
         &self,
         bytes: &[u8],

@@ -1,4 +1,4 @@
-//! Typed access: pixels and columns as vectors of numbers, and slices of numbers as arrays.
+//! Typed access: reads pixels and columns as vectors of numbers, and accepts slices of numbers as arrays.
 
 use tachyfits_io::Report;
 use tachyfits_io::operation::RunOptions;
@@ -13,18 +13,18 @@ use crate::section::Section;
 use crate::statistic::Values;
 use crate::table::{CellKind, ColumnInput, ColumnOutput, Rows, Table};
 
-/// A number that pixels and cells can be read as: an integer of 8 to 64 bits, f32 or f64.
+/// A number type that pixels and cells can be read as: an integer of 8 to 64 bits, f32 or f64.
 pub trait NativeNumber: sealed::Bytes + Copy + Default {
-    /// The type of a pixel of these numbers.
+    /// Pixel type of these numbers.
     const PIXEL: PixelType;
 }
 
 mod sealed {
-    /// Numbers as bytes, so that no other type can be one of them.
+    /// Conversion to bytes; sealed, so that no other type can implement [`super::NativeNumber`].
     pub trait Bytes: Sized {
-        /// The bytes of numbers.
+        /// Returns the bytes of numbers.
         fn bytes(numbers: &[Self]) -> &[u8];
-        /// The same, to be written to.
+        /// Returns the writable bytes of numbers.
         fn bytes_mut(numbers: &mut [Self]) -> &mut [u8];
     }
 
@@ -50,22 +50,23 @@ macro_rules! scalars {
 scalars! { u8, U8; i8, I8; u16, U16; i16, I16; u32, U32; i32, I32; u64, U64; i64, I64; f32, F32; f64, F64; }
 
 impl<'a> Array<'a> {
-    /// Pixels with these axes, in FITS order.
+    /// Creates an array of pixels with these axes, in FITS order.
     pub fn new<T: NativeNumber>(pixels: &'a [T], axes: &'a [u64]) -> Array<'a> {
         Array { bytes: T::bytes(pixels), pixel: T::PIXEL, axes }
     }
 }
 
 impl<'a> ColumnInput<'a> {
-    /// Numbers without nulls.
+    /// Creates an input of numbers without nulls.
     pub fn of<T: NativeNumber>(numbers: &'a [T]) -> ColumnInput<'a> {
         ColumnInput::new(T::bytes(numbers))
     }
 }
 
 impl Image {
-    /// Reads a section as a vector, the section's first axis the fastest. Floats are physical values, NaN where undefined;
-    /// integers are the pixels themselves, so their type must be that of the pixels.
+    /// Reads a section as a vector, the section's first axis the fastest. Floats are physical
+    /// values, NaN if undefined; integers are the pixels themselves, so that their type must match
+    /// the pixels.
     ///
     /// ```
     /// use tachyfits::{Array, Header, RunOptions};
@@ -77,18 +78,18 @@ impl Image {
     /// ```
     ///
     /// # Errors
-    /// [`Reason::PixelKind`] for pixels of another type; [`Reason::Memory`]; as [`Image::read`].
+    /// [`Reason::PixelKind`] for pixels of another type; [`Reason::Memory`]; otherwise as [`Image::read`].
     pub fn read_vec<T: NativeNumber>(
         &self,
         section: &Section,
         options: &RunOptions<'_>,
     ) -> Result<(Vec<T>, Report), Error> {
-        let read = match T::PIXEL {
+        let read_as = match T::PIXEL {
             PixelType::F32 => ReadAs::Float32,
             PixelType::F64 => ReadAs::Float64,
             _ => ReadAs::Exact,
         };
-        let pixel = self.read_type(read)?;
+        let pixel = self.read_type(read_as)?;
         if pixel != T::PIXEL {
             let expected = format!("pixels of type {:?}", T::PIXEL);
             return Err(self.refused(Reason::PixelKind, expected, format!("{pixel:?}")));
@@ -96,17 +97,17 @@ impl Image {
         self.check_section(section)?;
         let mut pixels: Vec<T> = filled(section.pixels(), T::default(), "pixels")?;
         let bytes = T::bytes_mut(&mut pixels);
-        let out = match read {
+        let out = match read_as {
             ReadAs::Float32 => OutputPixels::Float32(bytemuck::cast_slice_mut(bytes)),
             ReadAs::Float64 => OutputPixels::Float64(bytemuck::cast_slice_mut(bytes)),
             _ => OutputPixels::Bytes(bytes),
         };
-        let report = self.read(section, read, out, options)?;
+        let report = self.read(section, read_as, out, options)?;
         Ok((pixels, report))
     }
 
-    /// Reads a section as an array in NumPy's order, NAXIS1 last; otherwise as [`Image::read_vec`]. Needs the feature
-    /// `ndarray`.
+    /// Reads a section as an array in NumPy's order, NAXIS1 last; otherwise as [`Image::read_vec`].
+    /// Requires the feature `ndarray`.
     ///
     /// ```
     /// use tachyfits::{Array, Header, RunOptions};
@@ -133,7 +134,8 @@ impl Image {
         Ok((array.expect("the section has as many pixels"), report))
     }
 
-    /// The spectrum of a region: a statistic of its pixels in each plane of NAXIS1 and NAXIS2, NaN where none is defined.
+    /// Returns the spectrum of a region: a statistic of its pixels in each plane of NAXIS1 and
+    /// NAXIS2, NaN if all are undefined.
     ///
     /// ```
     /// use tachyfits::{Array, Header, Region, RunOptions, Statistic};
@@ -165,12 +167,12 @@ impl Image {
 }
 
 impl Table {
-    /// Reads a column as a vector: the elements of the cells, row after row. Scaled columns are f64, NaN where null; other
-    /// numbers have their own type, and null integers are the stored TNULL.
+    /// Reads a column as a vector: the elements of its cells, row after row. Scaled columns are
+    /// f64, NaN if null; other numbers have their own type, and null integers are the stored TNULL.
     ///
     /// # Errors
-    /// [`Reason::Column`]; [`Reason::ColumnKind`] for elements of another type and for variable-length columns;
-    /// [`Reason::Memory`]; as [`Table::read`].
+    /// [`Reason::Column`]; [`Reason::ColumnKind`] for elements of another type and for
+    /// variable-length columns; [`Reason::Memory`]; otherwise as [`Table::read`].
     pub fn read_column<T: NativeNumber>(
         &self,
         name: &str,

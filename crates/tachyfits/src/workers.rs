@@ -2,31 +2,31 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The own values of workers.
+/// Values of all workers.
 pub(crate) struct Workers<T>(Mutex<Vec<Arc<Mutex<T>>>>);
 
-/// One worker's own value, which no other thread uses while it works.
+/// Value of one worker; no other thread uses it while the worker runs.
 pub(crate) struct Own<T>(Arc<Mutex<T>>);
 
 impl<T> Workers<T> {
-    /// None yet.
+    /// Creates an empty collection.
     pub(crate) fn new() -> Workers<T> {
         Workers(Mutex::new(Vec::new()))
     }
 
-    /// Begins a worker.
+    /// Adds the initial value of a worker.
     pub(crate) fn begin(&self, value: T) -> Own<T> {
         let own = Arc::new(Mutex::new(value));
         lock(&self.0).push(Arc::clone(&own));
         Own(own)
     }
 
-    /// Hands over the value of each worker; all have ended.
+    /// Passes the value of each worker to `take`, after all have ended.
     pub(crate) fn for_each(self, mut take: impl FnMut(&mut T)) {
         lock(&self.0).iter().for_each(|own| take(&mut lock(own)));
     }
 
-    /// The same up to the first error.
+    /// Passes the value of each worker to `take`, up to the first error.
     pub(crate) fn try_for_each<E>(
         self,
         mut take: impl FnMut(&mut T) -> Result<(), E>,
@@ -36,7 +36,7 @@ impl<T> Workers<T> {
 }
 
 impl<T> Own<T> {
-    /// The value.
+    /// Locks the value.
     pub(crate) fn get(&self) -> MutexGuard<'_, T> {
         lock(&self.0)
     }

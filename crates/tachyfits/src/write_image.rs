@@ -1,4 +1,4 @@
-//! Writing an image, stored or computed, as a separate file: box by box, encoded on the way.
+//! Writes an image, stored or computed, as a separate file: box by box, encoded on the way.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,14 +19,14 @@ use crate::survival::Change;
 use crate::tiled::{TileCompression, write_tiles};
 
 impl Image {
-    /// Writes the image as the primary array of a new file, which appears when it is complete. Pixels are written as they
-    /// are, bit for bit, unless `options` ask for another type; then values are scaled, rounded to the nearest (ties to
-    /// even) and must fit.
+    /// Writes the image as the primary array of a new file, which appears when it is complete.
+    /// Pixels are copied bit for bit, unless `options` request another type; then values are
+    /// scaled, rounded to the nearest (ties to even) and must fit.
     ///
     /// # Errors
     /// If the file exists and overwriting is not requested, it cannot be read or written, or
-    /// [`Reason::ValueRange`] if a value cannot be represented. An existing file of that name is
-    /// then unchanged.
+    /// [`Reason::ValueRange`] if a value cannot be represented. On error an existing file of that
+    /// name is unchanged.
     pub fn write(
         &self,
         path: impl AsRef<Path>,
@@ -36,17 +36,18 @@ impl Image {
         let path = path.as_ref();
         let mut file = FileWriter::create(path, options)?;
         let image = self.to_computed()?;
-        let how = options.compression.as_ref();
-        let report = self.write_computed(&image, &mut file, options.pixels, how, None, run)?;
+        let compression = options.compression.as_ref();
+        let report =
+            self.write_computed(&image, &mut file, options.pixels, compression, None, run)?;
         file.write_companions(image.survivors())?;
         file.commit()?;
         Ok(report)
     }
 
-    /// Writes the image as the next HDU of a new file, as [`Image::write`] does: the primary array, or an IMAGE extension.
+    /// Writes the image as the next HDU of a new file, the primary array or an IMAGE extension, as [`Image::write`].
     ///
     /// # Errors
-    /// As [`Image::write`]; nothing of the file is to be used then.
+    /// As [`Image::write`]; discard the file after an error.
     pub fn write_into(
         &self,
         file: &mut FileWriter,
@@ -57,11 +58,11 @@ impl Image {
         self.write_computed(&*self.to_computed()?, file, pixels, compression, None, run)
     }
 
-    /// Writes the image as the next HDU of a new file under `header`, which describes the same pixels: that of the primary
-    /// array which it was before compression.
+    /// Writes the image as the next HDU of a new file under `header`, which describes the same
+    /// pixels: the original primary header of a compressed image.
     ///
     /// # Errors
-    /// As [`Image::write`]; nothing of the file is to be used then.
+    /// As [`Image::write`]; discard the file after an error.
     pub fn write_restored_into(
         &self,
         header: Header,
@@ -71,7 +72,7 @@ impl Image {
         self.write_computed(&*self.to_computed()?, file, None, None, Some(header), run)
     }
 
-    /// The bytes of the HDUs that [`Image::write`] puts after the image: its tables. Empty without any.
+    /// Returns the HDUs that [`Image::write`] appends to the image, its tables; empty if there are none.
     ///
     /// # Errors
     /// If a table cannot be read.
@@ -79,7 +80,7 @@ impl Image {
         Ok(self.to_computed()?.survivors().companion_bytes()?)
     }
 
-    /// The image as a computed one, whose pixels are those of the file where nothing computes them.
+    /// Returns the image as a computed one; stored pixels are read from the file.
     fn to_computed(&self) -> Result<Arc<Computed>, Error> {
         match self.computed() {
             Some(computed) => Ok(computed),
@@ -106,11 +107,13 @@ impl Image {
         };
         let stored = stored_type_of(to.pixel).0;
         let compression = match compression {
-            Some(how) => how.directed(&image.survivors().header, stored, image.node().axes())?,
+            Some(settings) => {
+                settings.directed(&image.survivors().header, stored, image.node().axes())?
+            }
             None => None,
         };
-        if let Some(how) = &compression {
-            to = how.encoding(to);
+        if let Some(settings) = &compression {
+            to = settings.encoding(to);
             let stored = stored_type_of(to.pixel).0;
             if let Some(blank) = to.blank.filter(|&blank| !holds(stored, blank)) {
                 let expected = "BLANK that integers of PLIO_1 can have";
@@ -134,9 +137,9 @@ impl Image {
             *largest = largest.max(error);
             Ok(())
         };
-        if let Some(how) = &compression {
-            let written = write_tiles(image, (&new, header), &to, how, file, run, &fill);
-            return written.map_err(|error| self.place(error));
+        if let Some(settings) = &compression {
+            let result = write_tiles(image, (&new, header), &to, settings, file, run, &fill);
+            return result.map_err(|error| self.place(error));
         }
         let writer = ImageWriter::begin(file, &new, header)?;
         let report = image.make(writer.place(), run, fill, |window, out| {
@@ -153,16 +156,16 @@ impl Image {
         Ok(report.with_rounding(rounding))
     }
 
-    /// The pixels are an array of the file, whose header describes them when they are copied.
+    /// Whether the pixels are an array of the file, whose header is valid for a copy.
     fn is_stored_array(&self) -> bool {
         let is_array = matches!(self.hdu().kind, HduKind::Primary | HduKind::Image);
         self.computed().is_none() && is_array
     }
 
-    /// The same pixels with other cards: `change` gets those that stay true of any pixels on the grid.
+    /// Replaces cards of the image: `change` gets the cards that stay valid for any pixels on the grid.
     ///
     /// # Errors
-    /// What `change` gives, and if the file ends before its pixels.
+    /// Errors of `change`, and if the file ends before its pixels.
     pub fn with_header(
         &self,
         change: impl FnOnce(&mut Header) -> Result<(), FormatError>,
@@ -172,18 +175,18 @@ impl Image {
         FitsFile::computed(Computed::new(self.file_name().to_owned(), self.node()?, survivors)?)
     }
 
-    /// The same pixels with another beam for each row of the table of beams, in the order of [`Image::channel_beams`]:
-    /// major and minor axis and position angle, degrees.
+    /// Replaces the beam of each row of the table of beams, in the order of
+    /// [`Image::channel_beams`]: major and minor axis and position angle, in degrees.
     ///
     /// # Errors
-    /// If the file ends before its pixels, or a column of the table cannot have a number.
+    /// If the file ends before its pixels, or a column of the table cannot store a number.
     pub fn with_channel_beams(&self, beams: &[[f64; 3]]) -> Result<FitsFile, Error> {
         let survivors = self.survivors(Change::Values)?.with_beams(beams);
         let survivors = self.format_error(survivors)?;
         FitsFile::computed(Computed::new(self.file_name().to_owned(), self.node()?, survivors)?)
     }
 
-    /// Makes the values of a box and encodes them; returns the largest error of rounding to integers.
+    /// Computes the values of a box and encodes them; returns the largest error of rounding to integers.
     fn encode(
         &self,
         image: &Computed,
@@ -194,20 +197,20 @@ impl Image {
     ) -> Result<f64, Error> {
         let mut values = feed.scratch.f64s(window.pixels() as usize)?;
         image.node().values_f64(window, feed, &mut values)?;
-        let refused = encode_f64(&values, to, feed.tier, out);
+        let lost = encode_f64(&values, to, feed.tier, out);
         let from = image.node().encoding();
-        let error = if refused == 0 { rounding(&values, &from, out, to, feed.tier)? } else { 0.0 };
+        let error = if lost == 0 { rounding(&values, &from, out, to, feed.tier)? } else { 0.0 };
         feed.scratch.give_back_f64s(values);
-        if refused == 0 {
+        if lost == 0 {
             return Ok(error);
         }
         let first: Vec<String> = window.first.iter().map(|first| (first + 1).to_string()).collect();
         let among = format!("{} pixels from pixel ({}) on", window.pixels(), first.join(", "));
-        Err(self.place(value_range(to, refused, &among)))
+        Err(self.place(value_range(to, lost, &among)))
     }
 }
 
-/// The error for values that an encoding cannot represent.
+/// Creates the error for values that an encoding cannot represent.
 pub(crate) fn value_range(to: &Encoding, refused: u64, among: &str) -> Error {
     let (stored, _) = stored_type_of(to.pixel);
     let is_integer = to.blank.is_none() && !to.pixel.is_float();
@@ -216,7 +219,7 @@ pub(crate) fn value_range(to: &Encoding, refused: u64, among: &str) -> Error {
     Error::refused(Reason::ValueRange, expected, format!("{refused} others among {among}"))
 }
 
-/// The encoding of new pixels, if it makes sense for values of the encoding `from`.
+/// Returns the encoding of new pixels, if it is valid for values of the encoding `from`.
 pub(crate) fn check_new_pixels(pixels: NewPixels, from: &Encoding) -> Result<Encoding, Error> {
     let NewPixels { pixel, scaling, blank } = pixels;
     let to = Encoding { pixel, order: ByteOrder::BigEndian, scaling, blank };
@@ -240,7 +243,7 @@ pub(crate) fn check_new_pixels(pixels: NewPixels, from: &Encoding) -> Result<Enc
     }
     let wide = |pixel| matches!(pixel, PixelType::I64 | PixelType::U64);
     if wide(from.pixel) && wide(pixel) && to != *from {
-        // Through f64 they would lose digits.
+        // Conversion through f64 would lose digits.
         let found = format!("{:?} as {pixel:?}, scaled or with another BLANK", from.pixel);
         return refused("64-bit integers written as they are, or as another type", found);
     }
