@@ -387,13 +387,13 @@ impl<'s> Block<'s> {
             }
             let (step, later) = rest.split_at(count);
             let end = step.iter().map(|&index| self.ranges[index].end).max().unwrap_or(start);
-            let read = widen(&(start..end), storage);
-            let length = (read.end - read.start) as usize;
+            let range_read = widen(&(start..end), storage);
+            let length = (range_read.end - range_read.start) as usize;
             ensure(&mut self.staging, storage, length as u64)?;
-            storage.read_exact_at(read.start, self.staging.part_mut(0..length))?;
+            storage.read_exact_at(range_read.start, self.staging.part_mut(0..length))?;
             for &index in step {
                 let range = &self.ranges[index];
-                let from = (range.start - read.start) as usize;
+                let from = (range.start - range_read.start) as usize;
                 let piece = place_of(&mut self.buffer, &self.places[index]);
                 piece.copy_from_slice(&self.staging.bytes()[from..from + piece.len()]);
             }

@@ -274,10 +274,10 @@ fn guess(range: &HistogramRange, x: &[f64], slots: &mut [u32]) -> bool {
     for at in 0..x.len() {
         let x = x[at];
         let place = range.place(x);
-        let moved = place - 0.5 + MAGIC;
-        let into = place - (moved - MAGIC);
+        let rounded = place - 0.5 + MAGIC;
+        let into = place - (rounded - MAGIC);
         unsure |= (into <= range.unsure) | (into >= 1.0 - range.unsure);
-        slots[at] = if x.is_nan() { nan } else { moved.to_bits() as u32 };
+        slots[at] = if x.is_nan() { nan } else { rounded.to_bits() as u32 };
     }
     unsure
 }

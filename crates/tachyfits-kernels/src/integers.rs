@@ -126,8 +126,8 @@ impl IntegerMoments {
     pub(crate) fn scaled_extremes(&self, encoding: &Encoding) -> [(f64, usize); 2] {
         let low = (scaled(self.min, encoding), self.min_leaf);
         let high = (scaled(self.max, encoding), self.max_leaf);
-        let turned = encoding.scaling.is_some_and(|(scale, _)| scale < 0.0);
-        if turned { [high, low] } else { [low, high] }
+        let is_reversed = encoding.scaling.is_some_and(|(scale, _)| scale < 0.0);
+        if is_reversed { [high, low] } else { [low, high] }
     }
 
     /// Returns the common physical value, if there is one.

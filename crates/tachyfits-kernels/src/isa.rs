@@ -333,13 +333,13 @@ macro_rules! tiers {
 
         #[cfg(target_arch = $arch)]
         fn detect() -> Vec<Tier> {
-            let mut found = Vec::new();
+            let mut tiers = Vec::new();
             $(
                 if true $(&& std::arch::$detected!($feature))+ {
-                    found.push(Tier(Level::$level));
+                    tiers.push(Tier(Level::$level));
                 }
             )+
-            found
+            tiers
         }
     };
 }

@@ -466,9 +466,9 @@ impl Careful {
         let renormalise = stencil.blanks == Blanks::Renormalise;
         for lane in 0..LANES {
             let ratio = total / self.weight[lane];
-            let grown = if self.weight[lane] == 0.0 { f64::NAN } else { self.sum[lane] * ratio };
+            let scaled = if self.weight[lane] == 0.0 { f64::NAN } else { self.sum[lane] * ratio };
             // A sum without terms is 0, not its initial value -0.0.
-            let careful = if renormalise { grown } else { self.sum[lane] + 0.0 };
+            let careful = if renormalise { scaled } else { self.sum[lane] + 0.0 };
             let stays_undefined = middle[lane].is_nan() & !stencil.fill;
             let careful = if stays_undefined { f64::NAN } else { careful };
             sum[lane] = if sum[lane].is_nan() { careful } else { sum[lane] };

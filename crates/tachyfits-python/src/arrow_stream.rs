@@ -29,11 +29,11 @@ impl Table {
         faults: Py<PyAny>,
         threads: i64,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let faults: Faults = Box::new(move |found| {
+        let faults: Faults = Box::new(move |column_faults| {
             Python::attach(|py| {
-                let found: Vec<_> =
-                    found.iter().map(|column| (column.odd, column.misshapen)).collect();
-                if let Err(error) = faults.call1(py, (found,)) {
+                let column_faults: Vec<_> =
+                    column_faults.iter().map(|column| (column.odd, column.misshapen)).collect();
+                if let Err(error) = faults.call1(py, (column_faults,)) {
                     error.write_unraisable(py, None);
                 }
             });

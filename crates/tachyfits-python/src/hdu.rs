@@ -152,10 +152,11 @@ impl Hdu {
 
     /// Return the parameters of random groups: a dictionary by PTYPE of scaled float64 arrays, one value per group.
     fn group_parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let read = py.detach(|| self.file.group_parameters(self.hdu.index)).or_raise(py)?;
+        let parameters_of_groups =
+            py.detach(|| self.file.group_parameters(self.hdu.index)).or_raise(py)?;
         let parameters = PyDict::new(py);
         let place = (self.file.name(), Some(self.hdu.index));
-        for (name, values) in read.names.iter().zip(read.values) {
+        for (name, values) in parameters_of_groups.names.iter().zip(parameters_of_groups.values) {
             let groups = [values.len() as u64];
             parameters.set_item(name, shaped(py, values, &groups, place)?)?;
         }

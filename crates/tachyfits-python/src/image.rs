@@ -150,8 +150,8 @@ impl Image {
         name: &str,
         version: i64,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let found = self.image.coordinate_table(name, version).or_raise(py)?;
-        found.map(|table| buffer::bytes(py, &table)).transpose()
+        let table_file = self.image.coordinate_table(name, version).or_raise(py)?;
+        table_file.map(|table| buffer::bytes(py, &table)).transpose()
     }
 
     /// Default type of `read`, as named by NumPy: float64 if the pixels are scaled or may be BLANK.

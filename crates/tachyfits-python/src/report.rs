@@ -19,12 +19,12 @@ pub(crate) fn collect_reports(reports: Py<PyList>) {
 /// Stop appending to a list.
 #[pyfunction]
 pub(crate) fn stop_collecting(reports: &Bound<'_, PyList>) {
-    let found = COLLECTING.with_borrow_mut(|lists| {
+    let removed_list = COLLECTING.with_borrow_mut(|lists| {
         let last = lists.iter().rposition(|list| list.is(reports));
         last.map(|last| lists.remove(last))
     });
     // Dropped after the borrow, because that may run Python code.
-    drop(found);
+    drop(removed_list);
 }
 
 /// Adds a report to every list that collects reports of this thread.

@@ -250,13 +250,13 @@ impl Table {
                 Ok((selection, report))
             })?;
         let count = rows.len() as u64;
-        let read = requests.iter().zip(columns).map(|(request, column)| {
+        let values = requests.iter().zip(columns).map(|(request, column)| {
             let cells = self.table.cells(request.column, raw).or_raise(py)?;
             found_cells(py, &TypeOf::new(&cells, text), count, column)
         });
-        let read = read.collect::<PyResult<Vec<_>>>()?;
+        let values = values.collect::<PyResult<Vec<_>>>()?;
         // No table has rows beyond i64: they would not fit in a file.
-        Ok((PyArray1::from_vec(py, rows.into_iter().map(u64::cast_signed).collect()), read))
+        Ok((PyArray1::from_vec(py, rows.into_iter().map(u64::cast_signed).collect()), values))
     }
 
     fn __repr__(&self) -> String {

@@ -296,8 +296,8 @@ fn naive_of(values: &[f64], count: u64, about: f64, sum: fn(&[f64]) -> f64) -> S
         sum(&powers.iter().map(|powers| powers[power]).collect::<Vec<_>>())
     });
     let plain = Shape::of(count, about, sums);
-    let again = if plain.is_exact() { None } else { Shape::in_unit_of(values) };
-    again.unwrap_or(plain)
+    let in_unit = if plain.is_exact() { None } else { Shape::in_unit_of(values) };
+    in_unit.unwrap_or(plain)
 }
 
 /// Returns the exponent of a unit for differences of about 2^`exponent`: 0 if they lose no digits without a unit.

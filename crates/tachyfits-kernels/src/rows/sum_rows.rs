@@ -116,8 +116,8 @@ impl ColumnStep for SumStep<'_> {
         let mut common = [CommonLanes::UNKNOWN; COLUMNS];
         if self.looks {
             columns.first_rows(FIRST_ROWS).fold(&mut common);
-            let found = common.iter().zip(&sums).take(columns.count());
-            if found.fold(false, |open, (common, sums)| open | common.is_open(&sums.count)) {
+            let results = common.iter().zip(&sums).take(columns.count());
+            if results.fold(false, |open, (common, sums)| open | common.is_open(&sums.count)) {
                 common = [CommonLanes::UNKNOWN; COLUMNS];
                 columns.fold(&mut common);
             }

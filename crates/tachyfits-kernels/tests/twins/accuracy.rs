@@ -77,11 +77,14 @@ fn the_first_of_equal_zeros_is_the_extreme() {
 fn infinities_follow_ieee() {
     const INFINITE: f64 = f64::INFINITY;
     for tier in tiers() {
-        let one = stats(&[1.0, INFINITE, 2.0], tier);
-        assert_eq!((one.sum.value(), one.mean(), one.rms()), (INFINITE, INFINITE, INFINITE));
-        assert!(one.std(0).is_nan());
-        assert_eq!((one.min.unwrap().value, one.max.unwrap().value), (1.0, INFINITE));
-        assert_eq!((one.count, one.nan), (3, 0));
+        let result = stats(&[1.0, INFINITE, 2.0], tier);
+        assert_eq!(
+            (result.sum.value(), result.mean(), result.rms()),
+            (INFINITE, INFINITE, INFINITE)
+        );
+        assert!(result.std(0).is_nan());
+        assert_eq!((result.min.unwrap().value, result.max.unwrap().value), (1.0, INFINITE));
+        assert_eq!((result.count, result.nan), (3, 0));
 
         let mut values = vec![0.5; LEAF_PIXELS + 10];
         values[7] = INFINITE;

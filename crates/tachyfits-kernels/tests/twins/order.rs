@@ -94,9 +94,9 @@ fn merged_cells_are_those_of_all_values() {
         counts.count(values, &cells, tiers()[0]);
         counts
     };
-    let mut both = count(&[0.0, 1.0, 1.0]);
-    both.merge(&count(&[1.0, 3.0]));
-    assert_eq!(both.cells().collect::<Vec<_>>(), [1, 3, 0, 1]);
+    let mut merged = count(&[0.0, 1.0, 1.0]);
+    merged.merge(&count(&[1.0, 3.0]));
+    assert_eq!(merged.cells().collect::<Vec<_>>(), [1, 3, 0, 1]);
 }
 
 /// The counters in use have 32 bits.

@@ -13,10 +13,10 @@ fn sums_of_the_largest_numbers_are_exact() {
     ] {
         let encoding = Encoding::plain(pixel);
         let bytes = vec![byte; 1001 * pixel.bytes()];
-        let mut both = sum(&bytes, &encoding);
-        assert_eq!((both.count, exact(both.sum)), (1001, 1001 * value), "{pixel:?}");
-        both.merge(&sum(&bytes, &encoding));
-        assert_eq!(exact(both.sum), 2002 * value, "{pixel:?}");
+        let mut merged = sum(&bytes, &encoding);
+        assert_eq!((merged.count, exact(merged.sum)), (1001, 1001 * value), "{pixel:?}");
+        merged.merge(&sum(&bytes, &encoding));
+        assert_eq!(exact(merged.sum), 2002 * value, "{pixel:?}");
     }
     let blank = Encoding { blank: Some(-1), ..Encoding::plain(PixelType::U64) };
     let result = sum(&[0xff; 24], &blank);
