@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 PYTHON = sys.executable
-PYTEST = [PYTHON, "-m", "pytest"]
+#: Slow tests are named, so that one sees where the time goes.
+PYTEST = [PYTHON, "-m", "pytest", "--durations=20", "--durations-min=3"]
 
 #: The features of the engine that lints and the documentation cover.
 FEATURES = "tachyfits/ndarray,tachyfits/remote"
