@@ -94,7 +94,7 @@ fn mutable<'a, T>(pointer: *mut T) -> Option<&'a mut T> {
 }
 
 /// Takes back the memory that a struct owns; `None` for NULL.
-fn taken<T>(pointer: *mut T) -> Option<Box<T>> {
+fn into_box<T>(pointer: *mut T) -> Option<Box<T>> {
     // SAFETY: created by `Box::into_raw` in this module, and taken back once.
     (!pointer.is_null()).then(|| unsafe { Box::from_raw(pointer) })
 }
@@ -209,14 +209,14 @@ fn release_child<T>(child: *mut T, release: impl FnOnce(&T) -> Option<extern "C"
     if let Some(release) = mutable(child).and_then(|child| release(child)) {
         release(child);
     }
-    drop(taken(child));
+    drop(into_box(child));
 }
 
 extern "C" fn release_schema(schema: *mut ArrowSchema) {
     without_panic(|| {
         let Some(schema) = mutable(schema) else { return };
         schema.release = None;
-        let Some(owner) = taken(schema.private_data.cast::<SchemaOwner>()) else { return };
+        let Some(owner) = into_box(schema.private_data.cast::<SchemaOwner>()) else { return };
         for child in owner.children {
             release_child(child, |child| child.release);
         }
@@ -227,7 +227,7 @@ extern "C" fn release_array(array: *mut ArrowArray) {
     without_panic(|| {
         let Some(array) = mutable(array) else { return };
         array.release = None;
-        let Some(owner) = taken(array.private_data.cast::<ArrayOwner>()) else { return };
+        let Some(owner) = into_box(array.private_data.cast::<ArrayOwner>()) else { return };
         for child in owner.children {
             release_child(child, |child| child.release);
         }
@@ -276,7 +276,7 @@ extern "C" fn release_stream(stream: *mut ArrowArrayStream) {
     without_panic(|| {
         let Some(stream) = mutable(stream) else { return };
         stream.release = None;
-        drop(taken(stream.private_data.cast::<StreamOwner>()));
+        drop(into_box(stream.private_data.cast::<StreamOwner>()));
     });
 }
 

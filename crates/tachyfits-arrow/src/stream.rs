@@ -77,7 +77,7 @@ pub struct TableStream {
     batch_rows: u64,
     threads: usize,
     job: Option<Job>,
-    found: Vec<ColumnFaults>,
+    column_faults: Vec<ColumnFaults>,
     faults: Option<Faults>,
 }
 
@@ -127,7 +127,7 @@ impl TableStream {
         }
         let most = (BATCH_BYTES / table.layout().row_bytes.max(1)).max(1);
         let batch_rows = if batch_rows == 0 { BATCH_ROWS } else { batch_rows };
-        let found = memory::filled(columns.len(), ColumnFaults::default(), "columns")?;
+        let column_faults = memory::filled(columns.len(), ColumnFaults::default(), "columns")?;
         Ok(TableStream {
             columns,
             metadata: own,
@@ -137,7 +137,7 @@ impl TableStream {
             threads,
             job,
             table,
-            found,
+            column_faults,
             faults,
         })
     }
@@ -160,37 +160,39 @@ impl TableStream {
             }
         }
         if let Some(faults) = self.faults.take() {
-            faults(&self.found);
+            faults(&self.column_faults);
         }
         Ok(None)
     }
 
     fn read(&mut self, rows: Range<u64>) -> Outcome<Values> {
         let run = RunOptions::new().threads(self.threads).job(self.job.as_ref());
-        let fixed: Vec<&Exported> = self.columns.iter().filter(|one| !one.is_variable).collect();
+        let fixed: Vec<&Exported> =
+            self.columns.iter().filter(|column| !column.is_variable).collect();
         let (numbers, mut cells) = match &self.condition {
             Some(condition) => {
-                let wanted: Vec<_> = fixed.iter().map(|one| WantedColumn::new(one.index)).collect();
-                let found = self.table.read_where(condition, &wanted, rows.clone(), &run)?;
+                let requests: Vec<_> =
+                    fixed.iter().map(|column| WantedColumn::new(column.index)).collect();
+                let result = self.table.read_where(condition, &requests, rows.clone(), &run)?;
                 let mut cells = memory::with_room(fixed.len(), "columns")?;
-                for column in found.columns {
+                for column in result.columns {
                     let values = AlignedBytes::copy_of(&column.values)?;
                     cells.push(FixedCells { values, nulls: column.nulls, odd: column.odd });
                 }
-                (Some(found.rows), cells)
+                (Some(result.rows), cells)
             }
             None => (None, self.read_fixed(&fixed, rows.clone(), &run)?),
         };
-        let chosen = match &numbers {
+        let selection = match &numbers {
             Some(numbers) => Rows::List(numbers),
             None => Rows::Range(rows),
         };
-        let length = chosen.len();
+        let length = selection.len();
         cells.reverse();
         let mut children = memory::with_room(self.columns.len(), "columns")?;
-        for (column, faults) in self.columns.iter().zip(&mut self.found) {
+        for (column, faults) in self.columns.iter().zip(&mut self.column_faults) {
             let (values, now) = match column.is_variable {
-                true => column.arrays(&self.table, &chosen, &run)?,
+                true => column.arrays(&self.table, &selection, &run)?,
                 false => match cells.pop() {
                     Some(cells) => {
                         let now = ColumnFaults { odd: cells.odd, misshapen: false };
@@ -370,8 +372,8 @@ fn said(table: &Table, index: usize, column: &Column, cells: &Cells) -> FieldMet
         ("fits.TDIM", shape),
         ("fits.complex", is_complex.then(|| "re,im".to_owned())),
     ];
-    let known = entries.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?)));
-    known.filter(|(_, text)| !text.is_empty()).collect()
+    let present = entries.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?)));
+    present.filter(|(_, text)| !text.is_empty()).collect()
 }
 
 fn plain(format: &str) -> Node {
