@@ -1,4 +1,4 @@
-//! Keeps the C names of dependencies, such as `crc_fast_checksum`, out of what the library exports.
+//! Hides the C names of dependencies, such as `crc_fast_checksum`, from the exports of the library.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

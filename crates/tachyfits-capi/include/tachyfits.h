@@ -149,7 +149,7 @@ typedef struct DLManagedTensorVersioned {
 // Cells of logical values: a byte, 1 or 0.
 #define TACHYFITS_BOOL 11
 
-// Cells of two 32-bit floats.
+// Cells of text: as many bytes as the column is wide, padded with NUL.
 #define TACHYFITS_COMPLEX_FLOAT 12
 
 // Cells of two 64-bit floats.
@@ -158,7 +158,7 @@ typedef struct DLManagedTensorVersioned {
 // Cells of text: as many bytes as the column is wide, padded with NUL.
 #define TACHYFITS_TEXT 14
 
-// An HDU without data, or of a kind that is only copied.
+// An HDU without data, or of a kind that can only be copied.
 #define TACHYFITS_HDU_OTHER 0
 
 // An image: the primary array, an IMAGE extension or a tile-compressed image.
@@ -173,22 +173,22 @@ typedef struct DLManagedTensorVersioned {
 // Positioned reads: the default.
 #define TACHYFITS_STORAGE_READ 0
 
-// A memory map where that is faster than reading. Installs a handler of SIGBUS, for files that another program truncates.
+// A memory map if that is faster than reading. Installs a SIGBUS handler, for files that another program truncates.
 #define TACHYFITS_STORAGE_AUTO 1
 
-// A memory map, also with that handler.
+// A memory map, with the same SIGBUS handler.
 #define TACHYFITS_STORAGE_MAP 2
 
 // Reads that bypass the page cache, for files larger than memory.
 #define TACHYFITS_STORAGE_DIRECT 3
 
-// The whole file is read into memory when it is opened.
+// Read the whole file into memory when it is opened.
 #define TACHYFITS_STORAGE_MEMORY 4
 
-// Refuse every file that breaks the Standard; without it such files are read with warnings.
+// Reject every file that violates the Standard; the default is to read such files with warnings.
 #define TACHYFITS_STRICT 1
 
-// Compressed HDUs as the tables that they are stored in.
+// Show compressed HDUs as the tables in which they are stored.
 #define TACHYFITS_RAW 2
 
 // Replace an existing file when the new one is complete.
@@ -197,13 +197,13 @@ typedef struct DLManagedTensorVersioned {
 // Write CHECKSUM and DATASUM.
 #define TACHYFITS_CHECKSUM 8
 
-// Stored numbers, without scaling.
+// Use stored numbers, without scaling.
 #define TACHYFITS_STORED 16
 
-// Compress a new file by gzip: for names that end in ".gz".
+// Compress a new file with gzip: for names that end in ".gz".
 #define TACHYFITS_GZIP 32
 
-// Undefined pixels are NaN and BLANK.
+// NaN and BLANK count as undefined pixels.
 #define TACHYFITS_NULLS_NAN 0
 
 // A circle: `x`, `y` and the radius `a`.
@@ -227,70 +227,70 @@ typedef struct tachyfits_file tachyfits_file;
 // The cards of an HDU, or of one to be written.
 typedef struct tachyfits_header tachyfits_header;
 
-// A request that can be cancelled from any thread: used for one or several operations.
+// A request that any thread can cancel: for one or several operations.
 typedef struct tachyfits_job tachyfits_job;
 
 // A new file, which gets its name when it is committed.
 typedef struct tachyfits_writer tachyfits_writer;
 
-// Which pixels are undefined, where they are and how many: filled when pixels are read.
+// Counts and flags of undefined pixels, filled when pixels are read.
 typedef struct tachyfits_nulls {
     // sizeof(tachyfits_nulls), set by the caller.
     uint32_t bytes;
-    // Which pixels count: TACHYFITS_NULLS_NAN.
+    // Definition of undefined pixels: TACHYFITS_NULLS_NAN.
     int32_t policy;
-    // Takes a byte for each pixel, 1 where it is undefined; may be NULL.
+    // Receives a byte for each pixel, 1 if it is undefined; may be NULL.
     uint8_t *flags;
-    // Bytes of `flags`: one for each pixel.
+    // Size of `flags` in bytes: one for each pixel.
     size_t room;
-    // Set: how many pixels are undefined.
+    // Set to the number of undefined pixels.
     uint64_t count;
 } tachyfits_nulls;
 
-// How the pixels of a new image are stored.
+// Encoding of the pixels of a new image.
 typedef struct tachyfits_encoding {
     // sizeof(tachyfits_encoding).
     uint32_t bytes;
-    // TACHYFITS_…: the type of the stored pixels, the unsigned conventions included.
+    // TACHYFITS_…: type of the stored pixels, including the unsigned conventions.
     int32_t pixel_type;
-    // 1 if `scale` and `zero` count: for types of the Standard's own, without the unsigned conventions.
+    // 1 if `scale` and `zero` are used: only for types without the unsigned conventions.
     uint32_t is_scaled;
-    // 1 if `blank` counts: for integers.
+    // 1 if `blank` is used: only for integers.
     uint32_t has_blank;
     // BSCALE.
     double scale;
     // BZERO.
     double zero;
-    // BLANK: the stored integer of undefined pixels.
+    // BLANK: stored integer of undefined pixels.
     int64_t blank;
 } tachyfits_encoding;
 
-// How to open, read or write; NULL stands for the defaults, which are zeros.
+// How to open, read or write; NULL means the defaults, which are zeros.
 typedef struct tachyfits_options {
     // sizeof(tachyfits_options).
     uint32_t bytes;
-    // Most threads of an operation; 0: one for each core.
+    // Maximum number of threads of an operation; 0 means one per core.
     uint32_t threads;
     // TACHYFITS_STORAGE_…
     int32_t storage;
-    // TACHYFITS_STRICT and the like, added.
+    // Sum of TACHYFITS_STRICT and other flags.
     uint32_t flags;
-    // Cancels the operation from another thread; may be NULL.
+    // Job that can cancel the operation from another thread; may be NULL.
     const struct tachyfits_job *job;
-    // Takes the number of undefined pixels that are read, and a flag for each; may be NULL.
+    // Receives the number of undefined pixels, and a flag for each pixel; may be NULL.
     struct tachyfits_nulls *nulls;
-    // How the pixels of a new image are stored: physical values are scaled and rounded, NaN becomes BLANK; pixels that have its
-    // type already stay as they are. NULL: as they are given.
+    // Encoding of a new image's pixels: physical values are scaled and rounded, NaN becomes BLANK; pixels that already
+    // have the stored type are copied. NULL: store pixels in the type they have.
     const struct tachyfits_encoding *encoding;
 } tachyfits_options;
 
-// An error: filled when a function returns more than 0.
+// An error: filled if a function returns more than 0.
 typedef struct tachyfits_error {
-    // TACHYFITS_ERROR_…, the value that the function returned.
+    // TACHYFITS_ERROR_…, the return value of the function.
     int32_t kind;
     // The stable code of the error, such as "no-such-hdu".
     char code[44];
-    // File, HDU, keyword or byte, what was expected and what was found; UTF-8.
+    // File, HDU, keyword or byte, expected and actual value; UTF-8.
     char message[720];
     // Advice; may be empty.
     char hint[256];
@@ -302,53 +302,53 @@ typedef struct tachyfits_facts {
     uint32_t bytes;
     // TACHYFITS_HDU_…
     int32_t kind;
-    // Type of the pixels when they are read as they are; 0 if there are none.
+    // Type of the pixels when read without conversion; 0 if there are none.
     int32_t pixel_type;
     // Type of the stored pixels.
     int32_t stored_type;
-    // Axes of the image; 0 without data.
+    // Number of axes of the image; 0 without data.
     uint32_t naxis;
-    // 1 if BSCALE and BZERO are more than the convention of an unsigned type.
+    // 1 if BSCALE and BZERO are more than an unsigned convention.
     uint32_t is_scaled;
     // BSCALE.
     double scale;
     // BZERO.
     double zero;
-    // 1 if BLANK counts.
+    // 1 if BLANK is defined.
     uint32_t has_blank;
     // 1 if the HDU is stored compressed.
     uint32_t is_compressed;
     // BLANK.
     int64_t blank;
-    // Lengths of the first 8 axes; 1 beyond.
+    // Lengths of the first 8 axes; 1 for missing axes.
     uint64_t axes[8];
-    // Pixels of the image.
+    // Number of pixels of the image.
     uint64_t pixels;
-    // Rows of the table.
+    // Number of rows of the table.
     uint64_t rows;
-    // Columns of the table.
+    // Number of columns of the table.
     uint64_t columns;
-    // EXTVER; 1 without the card.
+    // EXTVER; 1 if absent.
     int64_t extver;
     // EXTNAME.
     char extname[72];
 } tachyfits_facts;
 
-// Some pixels of one axis.
+// A range of pixels of one axis.
 typedef struct tachyfits_range {
-    // The first pixel, from 0.
+    // First pixel, from 0.
     uint64_t first;
-    // How many pixels.
+    // Number of pixels.
     uint64_t count;
-    // From one pixel to the next; may be negative. 0 stands for 1.
+    // Step from one pixel to the next; may be negative. 0 means 1.
     int64_t step;
 } tachyfits_range;
 
-// A shape in the plane of NAXIS1 and NAXIS2, in pixels from 0, whose centres are whole numbers.
+// A shape in the plane of NAXIS1 and NAXIS2, in pixel coordinates from 0; pixel centres are whole numbers.
 typedef struct tachyfits_region {
     // sizeof(tachyfits_region).
     uint32_t bytes;
-    // TACHYFITS_CIRCLE and the like.
+    // TACHYFITS_CIRCLE or another shape.
     int32_t shape;
     // Centre along NAXIS1.
     double x;
@@ -362,7 +362,7 @@ typedef struct tachyfits_region {
     double angle;
     // Corners of a polygon: x, y, x, y, …
     const double *corners;
-    // How many corners.
+    // Number of corners.
     size_t corner_count;
 } tachyfits_region;
 
@@ -372,25 +372,25 @@ typedef struct tachyfits_stats {
     uint32_t bytes;
     // Always 0.
     uint32_t reserved;
-    // Defined pixels.
+    // Number of defined pixels.
     uint64_t count;
-    // Undefined pixels.
+    // Number of undefined pixels.
     uint64_t undefined;
     // Sum; 0 if no pixel is defined.
     double sum;
-    // Mean; NaN if no pixel is defined, as the following.
+    // Mean; this and the following are NaN if no pixel is defined.
     double mean;
     // Root mean square about zero.
     double rms;
     // Standard deviation about the mean, divisor `count`.
     double std;
-    // The smallest value.
+    // Smallest value.
     double min;
-    // The largest value.
+    // Largest value.
     double max;
-    // Number, within the section, of the first smallest pixel; -1 if none is defined.
+    // Index, within the section, of the first smallest pixel; -1 if none is defined.
     int64_t min_position;
-    // Number, within the section, of the first largest pixel; -1 if none is defined.
+    // Index, within the section, of the first largest pixel; -1 if none is defined.
     int64_t max_position;
 } tachyfits_stats;
 
@@ -398,17 +398,17 @@ typedef struct tachyfits_stats {
 typedef struct tachyfits_column_facts {
     // sizeof(tachyfits_column_facts), set by the caller.
     uint32_t bytes;
-    // Type of the elements when they are read.
+    // Type of the elements when read.
     int32_t cell_type;
-    // Elements of a cell; 1 for text. Of variable-length arrays 0.
+    // Elements per cell; 1 for text, 0 for variable-length arrays.
     uint64_t elements;
-    // Bytes of a cell when it is read; of variable-length arrays 0.
+    // Bytes of a cell when read; 0 for variable-length arrays.
     uint64_t cell_bytes;
-    // Shape of a cell in FITS order: axes, at most 8, and how many.
+    // Lengths of a cell's axes, at most 8, in FITS order.
     uint64_t shape[8];
-    // Axes of `shape`; 0 for single elements.
+    // Number of axes in `shape`; 0 for single elements.
     uint32_t dimensions;
-    // 1 if the cells are arrays of variable length: see tachyfits_read_arrays.
+    // 1 if the cells are variable-length arrays: see tachyfits_read_arrays.
     uint32_t is_variable;
     // 1 if elements may be null.
     uint32_t is_nullable;
@@ -422,40 +422,40 @@ typedef struct tachyfits_column_facts {
     char form[72];
 } tachyfits_column_facts;
 
-// A column to be read, and the caller's arrays for it.
+// A column to read, and the caller's arrays for it.
 typedef struct tachyfits_column {
     // sizeof(tachyfits_column).
     uint32_t bytes;
-    // The column, from 0.
+    // Number of the column, from 0.
     int32_t column;
-    // TACHYFITS_…: the type of the cells, as tachyfits_column_describe gives it, or for numbers another type: floats have
-    // NaN for null ones, integers must hold every number that is not null.
+    // TACHYFITS_…: type of the cells, as tachyfits_column_describe returns it, or for numbers another type: null
+    // elements are NaN in floats; integer types must represent every number that is not null.
     int32_t cell_type;
-    // 1: stored numbers, without TSCAL and TZERO.
+    // 1 for stored numbers, without TSCAL and TZERO.
     int32_t stored;
-    // Takes the cells, one after another.
+    // Receives the cells, one after another.
     void *values;
-    // Bytes of `values`.
+    // Size of `values` in bytes.
     size_t room;
-    // Takes a byte for each element, 1 where it is null; may be NULL.
+    // Receives a byte for each element, 1 if it is null; may be NULL.
     uint8_t *nulls;
-    // Set: how many elements are null.
+    // Set to the number of null elements.
     uint64_t null_count;
 } tachyfits_column;
 
-// Arrays of variable length: those of row r are elements offsets[r] to offsets[r + 1] of `values`.
+// Variable-length arrays: row r has the elements offsets[r] to offsets[r + 1] of `values`.
 typedef struct tachyfits_arrays {
     // rows + 1 numbers.
     int64_t *offsets;
-    // How many offsets.
+    // Number of offsets.
     size_t offset_count;
-    // The elements, in the byte order of the machine.
+    // Elements, in native byte order.
     uint8_t *values;
-    // Bytes of `values`.
+    // Size of `values` in bytes.
     size_t value_bytes;
-    // A byte for each element, 1 where it is null; NULL if none may be null.
+    // A byte for each element, 1 if it is null; NULL if no element can be null.
     uint8_t *nulls;
-    // Bytes of `nulls`.
+    // Size of `nulls` in bytes.
     size_t null_bytes;
     // Type of the elements.
     int32_t cell_type;
@@ -469,23 +469,23 @@ typedef struct tachyfits_new_column {
     uint32_t reserved;
     // TTYPEn.
     const char *name;
-    // TFORMn of a binary table, such as "1E", "20A" or "3J"; unsigned integers and signed bytes by the letters U (16 bits),
-    // V (32 bits), W (64 bits) and S (bytes), as in CFITSIO.
+    // TFORMn of a binary table, such as "1E", "20A" or "3J"; unsigned integers and signed bytes have the letters U (16
+    // bits), V (32 bits), W (64 bits) and S (bytes), as in CFITSIO.
     const char *form;
     // TUNITn; may be NULL.
     const char *unit;
 } tachyfits_new_column;
 
-// Cells of a column to be written.
+// Cells of a column to write.
 typedef struct tachyfits_cells {
-    // The cells, one after another, in the byte order of the machine; text padded with NUL or blanks.
+    // Cells, one after another, in native byte order; text is padded with NUL or blanks.
     const void *values;
-    // Bytes of `values`.
+    // Size of `values` in bytes.
     size_t bytes;
-    // A byte for each element, 1 where it is null; may be NULL.
+    // A byte for each element, 1 if it is null; may be NULL.
     const uint8_t *nulls;
-    // For arrays of variable length: rows + 1 numbers, where the array of each row begins among the elements of `values`, and
-    // where the last one ends; otherwise NULL.
+    // For variable-length arrays, rows + 1 numbers: the index among the elements of `values` at which the array of
+    // each row begins, and the end of the last array; otherwise NULL.
     const int64_t *offsets;
 } tachyfits_cells;
 
@@ -493,12 +493,13 @@ typedef struct tachyfits_cells {
 extern "C" {
 #endif // __cplusplus
 
-// Give rows of a table as a stream of Arrow batches, for pyarrow, polars, DuckDB and others: `count` columns, or all if
-// `columns` is NULL; of `rows` rows from `first` (UINT64_MAX: to the end) those that meet `condition`, which may be NULL;
-// `batch_rows` rows are read at a time (0: 100000). The consumer releases the stream; the file may be closed before.
+// Export rows of a table as a stream of Arrow batches, for pyarrow, polars, DuckDB and others: `count` columns, or all
+// if `columns` is NULL; of `rows` rows from `first` (UINT64_MAX: to the end) those that satisfy `condition`, which may
+// be NULL; `batch_rows` rows are read at a time (0: 100000). The consumer releases the stream; the file may be closed
+// before.
 //
-// Array cells are fixed-size lists, nested in the order of C, cells of different lengths large lists, complex numbers lists of
-// two floats, text UTF-8. Units, descriptions and TFORMn are in the metadata of the fields.
+// Array cells are fixed-size lists, nested in C order, cells of different lengths large lists, complex numbers lists
+// of two floats, text UTF-8. Units, descriptions and TFORMn are in the metadata of the fields.
 int32_t tachyfits_export_arrow(const struct tachyfits_file *file,
                                size_t hdu,
                                const int32_t *columns,
@@ -511,13 +512,13 @@ int32_t tachyfits_export_arrow(const struct tachyfits_file *file,
                                const struct tachyfits_options *options,
                                struct tachyfits_error *error);
 
-// Open a file, which costs its headers. gzip content is inflated. Free it with tachyfits_close.
+// Open a file and read its headers. gzip content is inflated. Free it with tachyfits_close.
 int32_t tachyfits_open(const char *path_name,
                        const struct tachyfits_options *options,
                        struct tachyfits_file **file,
                        struct tachyfits_error *error);
 
-// Open the bytes of a file, which are copied; `name` is for messages and may be NULL.
+// Open the bytes of a file, which are copied; `name` is used in messages and may be NULL.
 int32_t tachyfits_open_memory(const uint8_t *bytes,
                               size_t count,
                               const char *name,
@@ -525,7 +526,7 @@ int32_t tachyfits_open_memory(const uint8_t *bytes,
                               struct tachyfits_file **file,
                               struct tachyfits_error *error);
 
-// Make another handle of an open file, which is closed for itself: for copies of objects in C++ and other languages.
+// Create another handle of an open file, to be closed separately: for copies of objects in C++ and other languages.
 int32_t tachyfits_file_copy(const struct tachyfits_file *file,
                             struct tachyfits_file **copy,
                             struct tachyfits_error *error);
@@ -536,20 +537,20 @@ void tachyfits_close(struct tachyfits_file *file);
 // Return the number of HDUs; 0 for NULL.
 size_t tachyfits_hdus(const struct tachyfits_file *file);
 
-// Find the first HDU with this EXTNAME in either case, and this EXTVER if it is not 0.
+// Find the first HDU with this EXTNAME, in either case, and with this EXTVER unless it is 0.
 int32_t tachyfits_find(const struct tachyfits_file *file,
                        const char *extname,
                        int64_t extver,
                        size_t *hdu,
                        struct tachyfits_error *error);
 
-// Describe an HDU: set facts.bytes to sizeof(tachyfits_facts) before.
+// Describe an HDU. Set facts.bytes to sizeof(tachyfits_facts) first.
 int32_t tachyfits_describe(const struct tachyfits_file *file,
                            size_t hdu,
                            struct tachyfits_facts *facts,
                            struct tachyfits_error *error);
 
-// Store the lengths of the axes of an image, NAXIS1 first, as many as there is room for; and their number.
+// Store the lengths of an image's axes, NAXIS1 first, as many as fit in `room`, and their number.
 int32_t tachyfits_axes(const struct tachyfits_file *file,
                        size_t hdu,
                        uint64_t *lengths,
@@ -557,11 +558,11 @@ int32_t tachyfits_axes(const struct tachyfits_file *file,
                        size_t *naxis,
                        struct tachyfits_error *error);
 
-// Return a warning about the file, from 0; NULL after the last one. Free it with tachyfits_text_free.
+// Return a warning about the file, by number from 0; NULL after the last one. Free it with tachyfits_text_free.
 char *tachyfits_warning(const struct tachyfits_file *file,
                         size_t number);
 
-// Copy the header of an HDU; of a compressed image that of the image. Free it with tachyfits_header_free.
+// Copy the header of an HDU; for a compressed image, that of the image. Free it with tachyfits_header_free.
 int32_t tachyfits_header_of(const struct tachyfits_file *file,
                             size_t hdu,
                             struct tachyfits_header **header,
@@ -570,7 +571,7 @@ int32_t tachyfits_header_of(const struct tachyfits_file *file,
 // Make an empty header.
 int32_t tachyfits_header_new(struct tachyfits_header **header, struct tachyfits_error *error);
 
-// Copy a header with every card as it is.
+// Copy a header; every card stays unchanged.
 int32_t tachyfits_header_copy(const struct tachyfits_header *header,
                               struct tachyfits_header **copy,
                               struct tachyfits_error *error);
@@ -578,26 +579,26 @@ int32_t tachyfits_header_copy(const struct tachyfits_header *header,
 // Free a header.
 void tachyfits_header_free(struct tachyfits_header *header);
 
-// Store an integer; TACHYFITS_ABSENT without such a card.
+// Store the integer of a card; return TACHYFITS_ABSENT if there is no such card.
 int32_t tachyfits_get_i64(const struct tachyfits_header *header,
                           const char *keyword,
                           int64_t *value,
                           struct tachyfits_error *error);
 
-// Store a number; TACHYFITS_ABSENT without such a card.
+// Store the number of a card; return TACHYFITS_ABSENT if there is no such card.
 int32_t tachyfits_get_f64(const struct tachyfits_header *header,
                           const char *keyword,
                           double *value,
                           struct tachyfits_error *error);
 
-// Store 1 for T and 0 for F; TACHYFITS_ABSENT without such a card.
+// Store 1 for T and 0 for F; return TACHYFITS_ABSENT if there is no such card.
 int32_t tachyfits_get_logical(const struct tachyfits_header *header,
                               const char *keyword,
                               int *value,
                               struct tachyfits_error *error);
 
-// Copy text, UTF-8 with NUL, cut at `room`; store its whole length, if `length` is not NULL. TACHYFITS_ABSENT without such a
-// card.
+// Copy the text of a card, UTF-8 with NUL, truncated to `room` bytes; store its whole length if `length` is not NULL.
+// Return TACHYFITS_ABSENT if there is no such card.
 int32_t tachyfits_get_text(const struct tachyfits_header *header,
                            const char *keyword,
                            char *buffer,
@@ -608,7 +609,8 @@ int32_t tachyfits_get_text(const struct tachyfits_header *header,
 // Return the number of cards; 0 for NULL.
 size_t tachyfits_cards(const struct tachyfits_header *header);
 
-// Store keyword, value and comment of a card as texts, each freed with tachyfits_text_free. TACHYFITS_ABSENT after the last.
+// Store keyword, value and comment of a card as texts, each freed with tachyfits_text_free. Return TACHYFITS_ABSENT
+// after the last card.
 int32_t tachyfits_card(const struct tachyfits_header *header,
                        size_t number,
                        char **keyword,
@@ -655,17 +657,17 @@ int32_t tachyfits_add_commentary(struct tachyfits_header *header,
                                  const char *words,
                                  struct tachyfits_error *error);
 
-// Remove the cards of a keyword; TACHYFITS_ABSENT without any.
+// Remove the cards of a keyword; return TACHYFITS_ABSENT if there are none.
 int32_t tachyfits_remove(struct tachyfits_header *header,
                          const char *keyword,
                          struct tachyfits_error *error);
 
 // Read pixels into an array of `bytes` bytes, the first axis the fastest.
 //
-// As TACHYFITS_FLOAT or TACHYFITS_DOUBLE they are physical values, NaN where undefined (NaN or BLANK). A type of integers
-// must hold every pixel, or there is an error; without conversion they are read as pixel_type of tachyfits_describe, or
-// with the flag TACHYFITS_STORED as stored_type. `nulls` of the options takes the number of undefined pixels, and a flag
-// for each.
+// TACHYFITS_FLOAT and TACHYFITS_DOUBLE are physical values, NaN if undefined (NaN or BLANK). An integer type must
+// represent every pixel, or an error is returned; to read without conversion, use pixel_type of tachyfits_describe, or
+// stored_type with the flag TACHYFITS_STORED. `nulls` of the options receives the number of undefined pixels, and a
+// flag for each pixel.
 int32_t tachyfits_read(const struct tachyfits_file *file,
                        size_t hdu,
                        const struct tachyfits_range *ranges,
@@ -675,7 +677,7 @@ int32_t tachyfits_read(const struct tachyfits_file *file,
                        const struct tachyfits_options *options,
                        struct tachyfits_error *error);
 
-// Read a run of pixels in the order of the file, by the number of the first one and their count, as tachyfits_read does.
+// Read a run of pixels in file order, by the number of the first pixel and their count, like tachyfits_read.
 int32_t tachyfits_read_run(const struct tachyfits_file *file,
                            size_t hdu,
                            uint64_t first,
@@ -686,8 +688,8 @@ int32_t tachyfits_read_run(const struct tachyfits_file *file,
                            const struct tachyfits_options *options,
                            struct tachyfits_error *error);
 
-// Read pixels, as tachyfits_read does, into memory that comes with its type and shape, in the order of C (NAXIS1 is the last
-// axis): for NumPy, PyTorch and others. Its `deleter` frees it.
+// Read pixels, like tachyfits_read, into new memory with type and shape, in C order (NAXIS1 is the last axis): for
+// NumPy, PyTorch and others. Its `deleter` frees it.
 int32_t tachyfits_read_dlpack(const struct tachyfits_file *file,
                               size_t hdu,
                               const struct tachyfits_range *ranges,
@@ -696,7 +698,7 @@ int32_t tachyfits_read_dlpack(const struct tachyfits_file *file,
                               const struct tachyfits_options *options,
                               struct tachyfits_error *error);
 
-// Compute statistics in one pass: set stats.bytes to sizeof(tachyfits_stats) before.
+// Compute statistics in one pass. Set stats.bytes to sizeof(tachyfits_stats) first.
 int32_t tachyfits_statistics(const struct tachyfits_file *file,
                              size_t hdu,
                              const struct tachyfits_range *ranges,
@@ -705,7 +707,8 @@ int32_t tachyfits_statistics(const struct tachyfits_file *file,
                              const struct tachyfits_options *options,
                              struct tachyfits_error *error);
 
-// Compute exact quantiles: `fractions` from 0 to 1, 0.5 is the median; one number each, NaN without defined pixels.
+// Compute exact quantiles: `fractions` are from 0 to 1, 0.5 is the median; store one number for each, NaN if no pixel
+// is defined.
 int32_t tachyfits_quantiles(const struct tachyfits_file *file,
                             size_t hdu,
                             const struct tachyfits_range *ranges,
@@ -716,8 +719,8 @@ int32_t tachyfits_quantiles(const struct tachyfits_file *file,
                             const struct tachyfits_options *options,
                             struct tachyfits_error *error);
 
-// Count pixels in equal bins from `low` to `high`, the upper edge included; `rest`, which may be NULL, takes 3 numbers: the
-// undefined pixels, those below and those above.
+// Count pixels in equal bins from `low` to `high`, including the upper edge; `rest`, which may be NULL, receives 3
+// numbers: the undefined pixels, those below and those above.
 int32_t tachyfits_histogram(const struct tachyfits_file *file,
                             size_t hdu,
                             const struct tachyfits_range *ranges,
@@ -730,9 +733,9 @@ int32_t tachyfits_histogram(const struct tachyfits_file *file,
                             const struct tachyfits_options *options,
                             struct tachyfits_error *error);
 
-// Reduce axes (0 is NAXIS1) by a statistic: "mean", "std", "median", "percentile90" and others; the error of an unknown
-// name lists them. `out` takes a number for each pixel of the other axes, `room` in all; a region is in the plane of NAXIS1
-// and NAXIS2, both of which are then reduced.
+// Reduce axes (0 is NAXIS1) by a statistic: "mean", "std", "median", "percentile90" and others; the error of an
+// unknown name lists them. `out` has space for `room` numbers, one for each pixel of the other axes; a region is in
+// the plane of NAXIS1 and NAXIS2, both of which are then reduced.
 int32_t tachyfits_reduce(const struct tachyfits_file *file,
                          size_t hdu,
                          const struct tachyfits_range *ranges,
@@ -745,8 +748,8 @@ int32_t tachyfits_reduce(const struct tachyfits_file *file,
                          const struct tachyfits_options *options,
                          struct tachyfits_error *error);
 
-// Make an image of an expression such as "where(a > 3 * b, a, nan)" of images by name: a file of one HDU whose pixels are
-// computed when they are read. The files may be closed before it.
+// Create an image from an expression such as "where(a > 3 * b, a, nan)" of named images: a file of one HDU whose
+// pixels are computed on reading. The input files may be closed before it.
 int32_t tachyfits_evaluate(const char *expression,
                            const char *const *names,
                            const struct tachyfits_file *const *files,
@@ -755,15 +758,15 @@ int32_t tachyfits_evaluate(const char *expression,
                            struct tachyfits_file **result,
                            struct tachyfits_error *error);
 
-// Cut a section out of an image: a file of one HDU, with its coordinates, read when it is used.
+// Cut a section out of an image: a file of one HDU, with its coordinates, read on use.
 int32_t tachyfits_cut(const struct tachyfits_file *file,
                       size_t hdu,
                       const struct tachyfits_range *ranges,
                       struct tachyfits_file **result,
                       struct tachyfits_error *error);
 
-// Put the axes of an image in another order: the new axis n is axis `order[n]`, 0 for NAXIS1, of `naxis` axes; a file of one
-// HDU, with its coordinates, read when it is used.
+// Reorder the axes of an image: the new axis n is axis `order[n]`, 0 for NAXIS1, of `naxis` axes; a file of one HDU,
+// with its coordinates, read on use.
 int32_t tachyfits_reorder(const struct tachyfits_file *file,
                           size_t hdu,
                           const size_t *order,
@@ -771,15 +774,15 @@ int32_t tachyfits_reorder(const struct tachyfits_file *file,
                           struct tachyfits_file **result,
                           struct tachyfits_error *error);
 
-// Give an image other cards, besides those of its structure and scaling, which stay; a file of one HDU, read when it is used.
+// Replace the cards of an image, except those of its structure and scaling; a file of one HDU, read on use.
 int32_t tachyfits_with_header(const struct tachyfits_file *file,
                               size_t hdu,
                               const struct tachyfits_header *header,
                               struct tachyfits_file **result,
                               struct tachyfits_error *error);
 
-// Smooth an image along an axis: "hanning", "boxcar" (`width` pixels) or "gaussian" (`width` is its sigma in pixels); a file
-// of one HDU, computed when it is read.
+// Smooth an image along an axis: "hanning", "boxcar" (`width` pixels) or "gaussian" (`width` is its sigma in pixels);
+// a file of one HDU, computed on reading.
 int32_t tachyfits_smooth(const struct tachyfits_file *file,
                          size_t hdu,
                          size_t axis,
@@ -788,34 +791,34 @@ int32_t tachyfits_smooth(const struct tachyfits_file *file,
                          struct tachyfits_file **result,
                          struct tachyfits_error *error);
 
-// Return the version of the library as text, which need not be freed.
+// Return the version of the library as static text, which must not be freed.
 const char *tachyfits_version(void);
 
-// Return the version of the interface: programs compiled with another one do not fit.
+// Return the version of the interface: a program compiled with another version is incompatible.
 uint32_t tachyfits_abi(void);
 
-// Set the number of threads of the operations of this process whose options leave it at 0; 0 for one per core.
+// Set the default number of threads in this process, for operations whose options have 0; 0 means one per core.
 void tachyfits_set_threads(uint32_t threads);
 
-// Allow (not 0, the default) or forbid memory maps in this process: TACHYFITS_STORAGE_AUTO then reads, and
+// Permit (not 0, the default) or forbid memory maps in this process: if forbidden, TACHYFITS_STORAGE_AUTO reads, and
 // TACHYFITS_STORAGE_MAP is an error.
 void tachyfits_allow_maps(int allowed);
 
-// Describe an error that the library may give, from 0: its kind, code, meaning (`message`) and hint. TACHYFITS_ABSENT after
-// the last one.
+// Describe an error code of the library, by number from 0: its kind, code, meaning (`message`) and hint. Return
+// TACHYFITS_ABSENT after the last one.
 int32_t tachyfits_error_code(size_t number,
                              struct tachyfits_error *entry);
 
-// Begin a job, which tachyfits_job_cancel ends from another thread.
+// Create a job, which tachyfits_job_cancel can end from another thread.
 int32_t tachyfits_job_new(struct tachyfits_job **job, struct tachyfits_error *error);
 
-// Cancel every operation of a job: it ends soon, with TACHYFITS_ERROR_CANCELLED.
+// Cancel every operation of a job; each ends soon with TACHYFITS_ERROR_CANCELLED.
 void tachyfits_job_cancel(const struct tachyfits_job *job);
 
 // Free a job that no operation uses any more.
 void tachyfits_job_free(struct tachyfits_job *job);
 
-// Free text of the library.
+// Free text that the library returned.
 void tachyfits_text_free(char *text);
 
 #if defined(TACHYFITS_TEST_PANIC)
@@ -830,7 +833,7 @@ int32_t tachyfits_column_find(const struct tachyfits_file *file,
                               int32_t *column,
                               struct tachyfits_error *error);
 
-// Describe a column: set facts.bytes to sizeof(tachyfits_column_facts) before.
+// Describe a column. Set facts.bytes to sizeof(tachyfits_column_facts) first.
 int32_t tachyfits_column_describe(const struct tachyfits_file *file,
                                   size_t hdu,
                                   int32_t column,
@@ -847,8 +850,8 @@ int32_t tachyfits_read_columns(const struct tachyfits_file *file,
                                const struct tachyfits_options *options,
                                struct tachyfits_error *error);
 
-// Find the rows from `first` that meet a condition, such as "MAG < 20 && CLASS == 'STAR'": their numbers from 0, freed with
-// tachyfits_rows_free.
+// Find the rows from `first` that satisfy a condition, such as "MAG < 20 && CLASS == 'STAR'": store their numbers from
+// 0, freed with tachyfits_rows_free.
 int32_t tachyfits_rows_where(const struct tachyfits_file *file,
                              size_t hdu,
                              const char *condition,
@@ -862,7 +865,7 @@ int32_t tachyfits_rows_where(const struct tachyfits_file *file,
 // Free the numbers of rows.
 void tachyfits_rows_free(uint64_t *rows, size_t count);
 
-// Read the arrays of a column of variable length; free them with tachyfits_arrays_free.
+// Read the arrays of a variable-length column; free them with tachyfits_arrays_free.
 int32_t tachyfits_read_arrays(const struct tachyfits_file *file,
                               size_t hdu,
                               int32_t column,
@@ -872,19 +875,19 @@ int32_t tachyfits_read_arrays(const struct tachyfits_file *file,
                               const struct tachyfits_options *options,
                               struct tachyfits_error *error);
 
-// Free what tachyfits_read_arrays stored.
+// Free the arrays that tachyfits_read_arrays stored.
 void tachyfits_arrays_free(struct tachyfits_arrays *arrays);
 
-// Begin a new file, which appears under its name with tachyfits_commit. An existing one is an error without the flag
-// TACHYFITS_OVERWRITE. NULL begins a temporary file without a name, for tachyfits_commit_open.
+// Create a new file, which appears under its name with tachyfits_commit. An existing file is an error without the flag
+// TACHYFITS_OVERWRITE. NULL creates a temporary file without a name, for tachyfits_commit_open.
 int32_t tachyfits_create(const char *path_name,
                          const struct tachyfits_options *options,
                          struct tachyfits_writer **writer,
                          struct tachyfits_error *error);
 
-// Write an image as the next HDU. `axes` has `naxis` lengths, NAXIS1 first; `header`, which may be NULL, its cards besides
-// those of the structure; `compression` is NULL, or "RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1". `encoding` of the
-// options says how pixels are stored.
+// Write an image as the next HDU. `axes` has `naxis` lengths, NAXIS1 first; `header`, which may be NULL, contains its
+// cards except those of the structure; `compression` is NULL, or "RICE_1", "GZIP_1", "GZIP_2", "PLIO_1",
+// "HCOMPRESS_1". `encoding` of the options determines how pixels are stored.
 int32_t tachyfits_write_image(struct tachyfits_writer *writer,
                               const struct tachyfits_header *header,
                               int32_t pixel,
@@ -911,17 +914,17 @@ int32_t tachyfits_write_rows(struct tachyfits_writer *writer,
                              const struct tachyfits_options *options,
                              struct tachyfits_error *error);
 
-// End a table; the next HDU and tachyfits_commit do so, too.
+// End a table. The next HDU and tachyfits_commit end it as well.
 int32_t tachyfits_end_table(struct tachyfits_writer *writer, struct tachyfits_error *error);
 
-// Copy an HDU of a file, also one that is computed, as the next HDU.
+// Copy an HDU of a file, which may be a computed one, as the next HDU.
 int32_t tachyfits_copy_hdu(struct tachyfits_writer *writer,
                            const struct tachyfits_file *file,
                            size_t hdu,
                            const struct tachyfits_options *options,
                            struct tachyfits_error *error);
 
-// Copy an HDU with other cards, besides those of its structure and scaling, which stay.
+// Copy an HDU with other cards, except those of its structure and scaling.
 int32_t tachyfits_copy_with_header(struct tachyfits_writer *writer,
                                    const struct tachyfits_file *file,
                                    size_t hdu,
@@ -929,10 +932,10 @@ int32_t tachyfits_copy_with_header(struct tachyfits_writer *writer,
                                    const struct tachyfits_options *options,
                                    struct tachyfits_error *error);
 
-// Give the new file its name, and free the writer; after an error nothing was written.
+// Give the new file its name, and free the writer; after an error no file is created or replaced.
 int32_t tachyfits_commit(struct tachyfits_writer *writer, struct tachyfits_error *error);
 
-// Complete the new file, open it, and free the writer. One without a name lasts until it is closed.
+// Complete the new file, open it, and free the writer. A file without a name exists until it is closed.
 int32_t tachyfits_commit_open(struct tachyfits_writer *writer,
                               struct tachyfits_file **file,
                               struct tachyfits_error *error);
@@ -945,7 +948,7 @@ int32_t tachyfits_edit(const char *path_name,
                        struct tachyfits_editor **editor,
                        struct tachyfits_error *error);
 
-// Set a card of an HDU to an integer; `comment` may be NULL, which keeps the comment that is there.
+// Set a card of an HDU to an integer; a NULL `comment` keeps the existing comment.
 int32_t tachyfits_edit_i64(struct tachyfits_editor *editor,
                            size_t hdu,
                            const char *keyword,
@@ -977,13 +980,13 @@ int32_t tachyfits_edit_text(struct tachyfits_editor *editor,
                             const char *comment,
                             struct tachyfits_error *error);
 
-// Remove the cards of a keyword; TACHYFITS_ABSENT without any.
+// Remove the cards of a keyword; return TACHYFITS_ABSENT if there are none.
 int32_t tachyfits_edit_remove(struct tachyfits_editor *editor,
                               size_t hdu,
                               const char *keyword,
                               struct tachyfits_error *error);
 
-// Give pixels of a section other values; `ranges`, whose steps must not be negative, may be NULL for all pixels. `type` is the
+// Replace pixels of a section; `ranges`, whose steps must not be negative, may be NULL for all pixels. `type` is the
 // image's own (pixel_type of tachyfits_describe, or stored_type with the flag TACHYFITS_STORED), or TACHYFITS_FLOAT or
 // TACHYFITS_DOUBLE for physical values, which are scaled and rounded, NaN to BLANK. DATAMIN and DATAMAX are removed.
 int32_t tachyfits_edit_pixels(struct tachyfits_editor *editor,
@@ -996,8 +999,8 @@ int32_t tachyfits_edit_pixels(struct tachyfits_editor *editor,
                               const struct tachyfits_options *options,
                               struct tachyfits_error *error);
 
-// Give cells of a column other values: of `count` rows, whose numbers from 0 are in `rows`, or of the rows from `first` if `rows`
-// is NULL.
+// Replace cells of a column: in `count` rows, whose numbers from 0 are in `rows`, or from row `first` on if `rows` is
+// NULL.
 int32_t tachyfits_edit_cells(struct tachyfits_editor *editor,
                              size_t hdu,
                              int32_t column,

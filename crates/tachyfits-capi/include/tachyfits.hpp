@@ -1,24 +1,24 @@
 // tachyfits for C++17 and newer: FITS images, tables and headers, decoded inside the loop that uses them.
 //
-// One header on the C interface, `tachyfits.h`: link with -ltachyfits. Everything is counted from 0: pixels, rows,
-// columns and HDUs; ranges are {first, count, step}; axis 0 is NAXIS1, the fastest. Undefined pixels (NaN and BLANK) are
-// NaN when they are read as floats. Errors are exceptions of the type tachyfits::error.
+// A single header on top of the C interface, `tachyfits.h`: link with -ltachyfits. Pixels, rows, columns and HDUs are
+// counted from 0; ranges are {first, count, step}; axis 0 is NAXIS1, the fastest. Undefined pixels (NaN and BLANK) are
+// NaN when read as floats. Errors are exceptions of the type tachyfits::error.
 //
 //   tachyfits::file f("m31.fits");
 //   double value = f.image(0).dvalue(10, 20);
 //   auto a = f.image("SCI").read<float>({{0, 100}, {50, 100}});   // a(x, y)
 //   auto pi = f.table("EVENTS").col("PI").read<int>();
 //
-// A document is a whole file that is changed and written: its pixels stay on disk until they are changed.
+// A document is a whole file to be changed and written: its pixels stay on disk until they are changed.
 //
 //   tachyfits::document d("in.fits");
 //   d.image("Primary").transpose_xy().assign(3.0, 1, 1);
 //   d.append_image("SUM", a).write("out.fits.gz");
 //
-// Objects hold the open file together: an image outlives the `file` that gave it. Files, images and tables may be copied
-// (which costs little) and used by several threads; documents, writers and editors belong to one.
+// Objects share the open file: an image may outlive the `file` that created it. Files, images and tables may be copied
+// (cheaply) and used by several threads; documents, writers and editors belong to one thread.
 //
-// With the library of C++20 arrays give std::span; with that of C++23 std::mdspan, and files open as std::expected.
+// With the C++20 library, arrays convert to std::span; with C++23, to std::mdspan, and files open as std::expected.
 #ifndef TACHYFITS_HPP
 #define TACHYFITS_HPP
 
@@ -56,7 +56,7 @@
 
 namespace tachyfits {
 
-/// What kind of error it is.
+/// Kind of an error.
 enum class kind {
     io = TACHYFITS_ERROR_IO,
     format = TACHYFITS_ERROR_FORMAT,
@@ -66,7 +66,7 @@ enum class kind {
     internal = TACHYFITS_ERROR_INTERNAL
 };
 
-/// An error of the library: what() is the message, code() is stable, hint() says what to do.
+/// An error of the library: what() is the message, code() is stable, hint() is advice.
 class error : public std::runtime_error {
 public:
     explicit error(const tachyfits_error &e)
@@ -86,7 +86,7 @@ private:
 
 namespace detail {
 
-/// The error of a call of C: `e = tachyfits_open(…, e)` throws it.
+/// Collects the error of a C call: `e = tachyfits_open(…, e)` throws it.
 class call {
 public:
     call() noexcept { error_.kind = 0; }
@@ -95,7 +95,7 @@ public:
         if (outcome > 0) throw error(error_);
         outcome_ = outcome;
     }
-    /// The header has no such card.
+    /// Whether the requested card is absent.
     bool is_absent() const noexcept { return outcome_ == TACHYFITS_ABSENT; }
 
 private:
@@ -114,7 +114,7 @@ inline void free_handle(tachyfits_writer *p) noexcept { tachyfits_abandon(p); }
 inline void free_handle(tachyfits_editor *p) noexcept { tachyfits_edit_abandon(p); }
 inline void free_handle(char *p) noexcept { tachyfits_text_free(p); }
 
-/// The owner of a pointer of C; <memory> itself takes long to compile.
+/// Owns a C pointer; <memory> would take long to compile.
 template <class T> class handle {
 public:
     handle() = default;
@@ -137,7 +137,7 @@ private:
     T *p_ = nullptr;
 };
 
-/// An open file, which copies share.
+/// An open file, shared by copies.
 class shared_file {
 public:
     shared_file() = default;
@@ -162,14 +162,14 @@ private:
 
 inline shared_file shared(tachyfits_file *p) { return shared_file(p); }
 
-/// Whether a type is a complex number of floats, as std::complex is; <complex> itself takes long to compile.
+/// Whether a type is a complex number of floats, like std::complex; <complex> would take long to compile.
 template <class T, class = void> struct is_complex : std::false_type {};
 template <class T>
 struct is_complex<T, std::void_t<typename T::value_type, decltype(std::declval<T>().real())>>
     : std::bool_constant<std::is_floating_point_v<typename T::value_type> &&
                          sizeof(T) == 2 * sizeof(typename T::value_type)> {};
 
-/// The number of a type of C++ in the interface of C.
+/// Number of a C++ type in the C interface.
 template <class T> constexpr int type_code() {
     using U = std::remove_cv_t<T>;
     if constexpr (std::is_same_v<U, float>) return TACHYFITS_FLOAT;
@@ -187,7 +187,7 @@ template <class T> constexpr int type_code() {
     }
 }
 
-/// Calls `use` with a value of the type that has a number.
+/// Calls `use` with a value of the type with this number.
 template <class Use> auto with_type(int code, Use use) {
     switch (code) {
     case TACHYFITS_UINT8: return use(std::uint8_t());
@@ -203,11 +203,11 @@ template <class Use> auto with_type(int code, Use use) {
     }
 }
 
-/// Converts numbers without loss; an error names the first that does not fit.
+/// Converts numbers without loss; an error names the first number that does not fit.
 template <class To, class From> To exact(From value, const char *what) {
     bool same = true;
     if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
-        // 2^digits is the first number too large, and exact as a float.
+        // 2^digits is the first number that is too large, and is exact as a float.
         constexpr From end = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
         same = value < end && value >= (std::is_signed_v<To> ? -end : From(0)) &&
                static_cast<From>(static_cast<To>(value)) == value;
@@ -215,7 +215,7 @@ template <class To, class From> To exact(From value, const char *what) {
         const To to = static_cast<To>(value);
         same = static_cast<From>(to) == value && ((to < To{}) == (value < From{}));
     } else if constexpr (std::is_integral_v<From>) {
-        // Floats hold the integers of their digits.
+        // Floats represent all integers of up to `digits` bits.
         constexpr int digits = std::numeric_limits<To>::digits;
         if constexpr (std::numeric_limits<From>::digits > digits) {
             constexpr From most = From(1) << digits;
@@ -230,7 +230,7 @@ template <class To, class From> To exact(From value, const char *what) {
     return static_cast<To>(value);
 }
 
-/// The shortest digits that restore a number, at least as many as every number of the type keeps.
+/// Formats the fewest digits that restore a number, but at least the digits that its type always preserves.
 template <class T> std::string digits_of(T value) {
     if constexpr (std::is_integral_v<T>) {
         return std::to_string(value);
@@ -261,13 +261,13 @@ inline bool is_gzip(const std::string &path) {
 
 } // namespace detail
 
-/// Pixels of one axis: the first, how many, and from one to the next.
+/// A range of pixels on one axis: first pixel, count and step.
 struct range {
     std::uint64_t first = 0, count = 0;
     std::int64_t step = 1;
 };
 
-/// Ranges of all axes, NAXIS1 first; empty for everything.
+/// Ranges of all axes, NAXIS1 first; empty for the whole image.
 using section = std::vector<range>;
 
 /// A shape in the plane of NAXIS1 and NAXIS2; pixel centres are whole numbers from 0.
@@ -286,7 +286,7 @@ public:
         return region(TACHYFITS_POLYGON, 0, 0, 0, 0, 0, std::move(corners));
     }
 
-    /// The struct of C, which refers to this object.
+    /// Returns the C struct, which refers to this object.
     tachyfits_region c() const {
         tachyfits_region r{};
         r.bytes = sizeof r;
@@ -323,7 +323,7 @@ private:
     detail::handle<tachyfits_job> handle_;
 };
 
-/// How to open, read or write.
+/// Options for opening, reading and writing.
 struct options {
     unsigned threads = 0;
     int storage = TACHYFITS_STORAGE_READ;
@@ -348,10 +348,10 @@ struct options {
     }
 };
 
-/// Replace an existing file when the new one is complete: `d.write("out.fits", tachyfits::overwrite())`.
+/// Option to replace an existing file when the new one is complete: `d.write("out.fits", tachyfits::overwrite())`.
 inline options overwrite() { return options().with(TACHYFITS_OVERWRITE); }
 
-/// An array in the order of FITS: a(x, y, z), the first index the fastest.
+/// An array in FITS order: a(x, y, z), the first index varies fastest.
 template <class T> class array {
 public:
     array() = default;
@@ -419,7 +419,7 @@ struct statistics {
     std::int64_t min_position, max_position;
 };
 
-/// The cards of an HDU. Keywords count in either case; long strings are one card.
+/// The cards of an HDU. The case of keywords is ignored; a long string is one card.
 class header {
 public:
     header() {
@@ -429,7 +429,7 @@ public:
         handle_.reset(p);
     }
     explicit header(tachyfits_header *p) : handle_(p) {}
-    /// The header of an HDU.
+    /// Copies the header of an HDU.
     header(const tachyfits_file *file, std::size_t hdu) {
         detail::call e;
         tachyfits_header *p = nullptr;
@@ -448,7 +448,7 @@ public:
         return *this;
     }
 
-    /// The value of a card; none where it is absent. T: bool, integers, floats, std::string.
+    /// Returns the value of a card; empty if absent. T: bool, integers, floats, std::string.
     template <class T> std::optional<T> get(const std::string &keyword) const {
         detail::call e;
         const char *key = keyword.c_str();
@@ -477,7 +477,7 @@ public:
             return static_cast<T>(value);
         }
     }
-    /// As in SFITSIO: NaN, 0, "" and false where the card is absent; svalue of any card.
+    /// As in SFITSIO: NaN, 0, "" and false if the card is absent; svalue works for any card.
     double dvalue(const std::string &keyword) const {
         return get<double>(keyword).value_or(std::numeric_limits<double>::quiet_NaN());
     }
@@ -490,7 +490,7 @@ public:
     }
     bool bvalue(const std::string &keyword) const { return get<bool>(keyword).value_or(false); }
 
-    /// Sets a card, at its place or at the end; without a comment it keeps the one that it has.
+    /// Sets a card, in place or at the end; without a comment the existing one stays.
     template <class T>
     header &update(const std::string &keyword, const T &value, const std::string &comment = "") {
         detail::call e;
@@ -518,13 +518,13 @@ public:
         return *this;
     }
     std::size_t length() const noexcept { return tachyfits_cards(c()); }
-    /// The number of the first card of a keyword; length() without one.
+    /// Returns the number of the first card of a keyword; length() if absent.
     std::size_t index(const std::string &keyword) const {
         for (std::size_t n = 0; n < length(); n++)
             if (same(std::get<0>(card(n)), keyword)) return n;
         return length();
     }
-    /// Keyword, value and comment of a card.
+    /// Returns keyword, value and comment of a card.
     std::tuple<std::string, std::string, std::string> card(std::size_t number) const {
         detail::call e;
         char *k = nullptr, *v = nullptr, *t = nullptr;
@@ -537,7 +537,7 @@ public:
         detail::handle<char> keyword(k), value(v), comment(t);
         return {k, v, t};
     }
-    /// All cards, 80 characters each, for WCSLIB.
+    /// Returns all cards, 80 characters each, for WCSLIB.
     std::string text() const {
         detail::call e;
         char *p = nullptr;
@@ -558,7 +558,7 @@ private:
     detail::handle<tachyfits_header> handle_;
 };
 
-/// An image of a file: read when it is asked for.
+/// An image of a file, read on use.
 class image {
 public:
     image(detail::shared_file file, std::size_t hdu) : file_(std::move(file)), hdu_(hdu) {
@@ -571,20 +571,21 @@ public:
             e = tachyfits_axes(c(), hdu_, shape_.data(), shape_.size(), &naxis, e);
     }
 
-    /// Lengths of the axes, NAXIS1 first.
+    /// Returns the lengths of the axes, NAXIS1 first.
     const std::vector<std::uint64_t> &shape() const noexcept { return shape_; }
     std::uint64_t length(std::size_t axis) const { return axis < shape_.size() ? shape_[axis] : 1; }
     std::uint64_t size() const noexcept { return facts_.pixels; }
     const tachyfits_facts &facts() const noexcept { return facts_; }
     tachyfits::header header() const { return tachyfits::header(c(), hdu_); }
 
-    /// Pixels of a section: physical values, NaN where undefined, for floats; integers must hold every value exactly.
+    /// Reads pixels of a section: floats are physical values, NaN if undefined; integers must represent every value
+    /// exactly.
     template <class T> array<T> read(const section &part = {}, const options &how = {}) const {
         array<T> pixels(shape_of(part));
         read_into(pixels.data(), pixels.size(), part, how);
         return pixels;
     }
-    /// The same into memory of the caller, which has room for `count` pixels.
+    /// Reads pixels into memory of the caller, with space for `count` pixels.
     template <class T>
     void read_into(T *out, std::size_t count, const section &part = {}, const options &how = {}) const {
         constexpr int type = detail::type_code<T>();
@@ -595,7 +596,7 @@ public:
         else
             convert(facts_.is_scaled ? TACHYFITS_DOUBLE : facts_.pixel_type, out, count, part, how);
     }
-    /// The stored numbers, without BSCALE, BZERO and BLANK.
+    /// Reads the stored numbers, without BSCALE, BZERO and BLANK.
     template <class T> array<T> read_stored(const section &part = {}, const options &how = {}) const {
         array<T> pixels(shape_of(part));
         const options stored = how.with(TACHYFITS_STORED);
@@ -605,18 +606,18 @@ public:
             convert(facts_.stored_type, pixels.data(), pixels.size(), part, stored);
         return pixels;
     }
-    /// The physical value of one pixel; NaN where it is undefined.
+    /// Returns the physical value of one pixel; NaN if undefined.
     double dvalue(std::uint64_t x, std::uint64_t y = 0, std::uint64_t z = 0) const {
         double value = 0;
         read_into(&value, 1, pixel(x, y, z));
         return value;
     }
-    /// The stored number of one pixel, as SFITSIO's double_value.
+    /// Returns the stored number of one pixel, as double_value of SFITSIO.
     template <class T = double>
     T stored_value(std::uint64_t x, std::uint64_t y = 0, std::uint64_t z = 0) const {
         return read_stored<T>(pixel(x, y, z)).data()[0];
     }
-    /// Pixels in memory with type and shape in the order of C, for programs of machine learning; call its deleter.
+    /// Reads pixels into memory with type and shape, in C order, for machine learning; call its deleter.
     DLManagedTensorVersioned *dlpack(int type = TACHYFITS_FLOAT, const section &part = {},
                                      const options &how = {}) const {
         const request q(*this, part, nullptr, how);
@@ -637,7 +638,7 @@ public:
                 s.min,   s.max,       s.min_position, s.max_position};
     }
     statistics stats(const region &shape) const { return stats({}, &shape); }
-    /// Exact quantiles of fractions from 0 to 1.
+    /// Computes exact quantiles for fractions from 0 to 1.
     std::vector<double> quantiles(const std::vector<double> &fractions, const section &part = {},
                                   const region *shape = nullptr, const options &how = {}) const {
         const request q(*this, part, shape, how);
@@ -648,7 +649,7 @@ public:
         return values;
     }
     double median(const section &part = {}) const { return quantiles({0.5}, part).front(); }
-    /// Counts of equal bins, the upper edge included.
+    /// Counts pixels in equal bins, including the upper edge.
     std::vector<std::uint64_t> histogram(double low, double high, std::size_t bins,
                                          const section &part = {}, const region *shape = nullptr,
                                          const options &how = {}) const {
@@ -659,7 +660,7 @@ public:
                                 counts.size(), nullptr, q.how(), e);
         return counts;
     }
-    /// Reduces axes by a statistic ("sum", "mean", "median", …); the other axes are those of the result.
+    /// Reduces axes by a statistic ("sum", "mean", "median", …); the result has the other axes.
     array<double> reduce(const std::string &statistic, const std::vector<std::size_t> &axes,
                          const section &part = {}, const region *shape = nullptr,
                          const options &how = {}) const {
@@ -679,12 +680,12 @@ public:
         return result;
     }
     array<double> sum(std::size_t axis) const { return reduce("sum", {axis}); }
-    /// A number for each plane: the mean of the pixels in a shape, or another statistic.
+    /// Computes a number for each plane: the mean of the pixels in a shape, or another statistic.
     array<double> spectrum(const region &shape, const std::string &statistic = "mean") const {
         return reduce(statistic, {0, 1}, {}, &shape);
     }
 
-    /// A section as an image of its own, with its coordinates; read when it is used.
+    /// Returns a section as a separate image, with its coordinates; read on use.
     image cut(const section &part) const {
         const request q(*this, part, nullptr, {});
         detail::call e;
@@ -692,34 +693,35 @@ public:
         e = tachyfits_cut(c(), hdu_, q.ranges(), &p, e);
         return image(detail::shared(p), 0);
     }
-    /// Smoothed along an axis: "hanning", "boxcar" (width in pixels) or "gaussian" (its sigma); computed when it is read.
+    /// Returns the image smoothed along an axis: "hanning", "boxcar" (width in pixels) or "gaussian" (its sigma);
+    /// computed on reading.
     image smooth(std::size_t axis, const std::string &kernel = "hanning", double width = 3) const {
         detail::call e;
         tachyfits_file *p = nullptr;
         e = tachyfits_smooth(c(), hdu_, axis, kernel.c_str(), width, &p, e);
         return image(detail::shared(p), 0);
     }
-    /// The axes in another order: the new axis n is `order[n]`.
+    /// Returns the image with reordered axes: the new axis n is `order[n]`.
     image reorder(const std::vector<std::size_t> &order) const {
         detail::call e;
         tachyfits_file *p = nullptr;
         e = tachyfits_reorder(c(), hdu_, order.data(), order.size(), &p, e);
         return image(detail::shared(p), 0);
     }
-    /// An axis from its other end.
+    /// Returns the image with an axis reversed.
     image flip(std::size_t axis) const {
         section part = whole();
         if (axis < part.size() && part[axis].count > 0)
             part[axis] = {part[axis].count - 1, part[axis].count, -1};
         return cut(part);
     }
-    /// x and y exchanged.
+    /// Returns the image with x and y exchanged.
     image transpose_xy() const {
         std::vector<std::size_t> order;
         for (std::size_t n = 0; n < shape_.size(); n++) order.push_back(n < 2 ? 1 - n : n);
         return reorder(order);
     }
-    /// Turned by 90, -90 or 180 degrees, anticlockwise where x points right and y up.
+    /// Returns the image rotated by 90, -90 or 180 degrees, anticlockwise if x points right and y up.
     image rotate_xy(int degrees) const {
         switch (degrees) {
         case 0: return *this;
@@ -732,7 +734,7 @@ public:
                                 "turn by right angles");
         }
     }
-    /// The same pixels with other cards, besides those of structure and scaling.
+    /// Returns the same pixels with other cards, except those of structure and scaling.
     image with_header(const tachyfits::header &cards) const {
         detail::call e;
         tachyfits_file *p = nullptr;
@@ -740,16 +742,16 @@ public:
         return image(detail::shared(p), 0);
     }
 
-    /// All pixels as a type of the interface of C, into memory of this size.
+    /// Reads all pixels as a type of the C interface, into memory of this size.
     void read_own(int type, void *out, std::size_t bytes) const { read_as(type, out, bytes, {}, {}); }
 
     const tachyfits_file *c() const noexcept { return file_.get(); }
     std::size_t hdu() const noexcept { return hdu_; }
-    /// The open file, which the image shares.
+    /// Returns the open file, which the image shares.
     const detail::shared_file &shared() const noexcept { return file_; }
 
 private:
-    /// Arguments of C for a part of the image.
+    /// C arguments for a section of the image.
     class request {
     public:
         request(const image &of, const section &part, const tachyfits::region *shape,
@@ -817,7 +819,7 @@ private:
     std::vector<std::uint64_t> shape_;
 };
 
-/// A table of a file: read when it is asked for.
+/// A table of a file, read on use.
 class table {
 public:
     table(detail::shared_file file, std::size_t hdu) : file_(std::move(file)), hdu_(hdu) {
@@ -826,18 +828,19 @@ public:
         e = tachyfits_describe(c(), hdu_, &facts_, e);
     }
 
-    /// A column.
+    /// A column of a table.
     class column {
     public:
         const tachyfits_column_facts &facts() const noexcept { return facts_; }
         std::string name() const { return facts_.name; }
         std::string unit() const { return facts_.unit; }
         std::string form() const { return facts_.form; }
-        /// Elements of a cell; 0 of arrays of variable length.
+        /// Returns the number of elements per cell; 0 for variable-length arrays.
         std::uint64_t elements() const noexcept { return facts_.elements; }
         bool is_text() const noexcept { return facts_.cell_type == TACHYFITS_TEXT; }
 
-        /// All cells, or those of some rows: numbers, bool, std::complex or std::string. Integers must hold every value.
+        /// Reads all cells, or those of some rows: numbers, bool, std::complex or std::string. Integers must represent
+        /// every value.
         template <class T>
         std::vector<T> read(std::uint64_t first = 0,
                             std::uint64_t rows = std::numeric_limits<std::uint64_t>::max(),
@@ -856,7 +859,7 @@ public:
                 return cells<T>(type, first, rows, how);
             }
         }
-        /// A byte for each element, 1 where it is null.
+        /// Returns a byte for each element, 1 if it is null.
         std::vector<std::uint8_t> nulls(std::uint64_t first = 0,
                                         std::uint64_t rows = std::numeric_limits<std::uint64_t>::max(),
                                         const options &how = {}) const {
@@ -866,7 +869,7 @@ public:
             request(facts_.cell_type, bytes.data(), bytes.size(), flags.data(), first, rows, how);
             return flags;
         }
-        /// Calls `use` with a vector of the cells in their own type: of numbers, bool, std::string or, of complex numbers,
+        /// Calls `use` with a vector of the cells in their own type: numbers, bool, std::string, or for complex numbers
         /// std::array<float, 2> or <double, 2>. `use` returns nothing.
         template <class Use>
         void visit(Use use, std::uint64_t first = 0,
@@ -886,8 +889,8 @@ public:
                 });
             }
         }
-        /// The elements of all cells, or of those of some rows, as text: the shortest digits of numbers, T and F, "(1,2)" of
-        /// complex numbers; "" where null.
+        /// Returns the elements of all cells, or of some rows, as text: numbers with the fewest digits, T and F,
+        /// "(1,2)" for complex numbers; "" if null.
         template <class Text = std::string>
         std::vector<Text> svalues(std::uint64_t first = 0,
                                          std::uint64_t rows = std::numeric_limits<std::uint64_t>::max(),
@@ -910,7 +913,7 @@ public:
         Text svalue(std::uint64_t row, std::uint64_t element = 0) const {
             return svalues<Text>(row, 1).at(static_cast<std::size_t>(element));
         }
-        /// The arrays of a column of variable length, as numbers of a type that holds them.
+        /// Reads the arrays of a variable-length column, as a number type that represents them.
         template <class T>
         std::vector<std::vector<T>> arrays(std::uint64_t first = 0,
                                            std::uint64_t rows = std::numeric_limits<std::uint64_t>::max(),
@@ -948,7 +951,7 @@ public:
         }
         std::uint64_t rows_from(std::uint64_t first, std::uint64_t rows) const {
             const std::uint64_t rest = first < rows_ ? rows_ - first : 0;
-            // Rows that are not there are an error of the library.
+            // The library reports rows beyond the end.
             return rows == std::numeric_limits<std::uint64_t>::max() ? rest : rows;
         }
         std::size_t count(std::uint64_t rows) const {
@@ -1015,7 +1018,7 @@ public:
         tachyfits_column_facts facts_{};
     };
 
-    /// Rows.
+    /// Returns the number of rows.
     std::uint64_t length() const noexcept { return facts_.rows; }
     std::uint64_t columns() const noexcept { return facts_.columns; }
     std::int32_t index(const std::string &name) const {
@@ -1027,7 +1030,7 @@ public:
     column col(const std::string &name) const { return col(index(name)); }
     column col(std::int32_t index) const { return column(file_, hdu_, length(), index); }
     tachyfits::header header() const { return tachyfits::header(c(), hdu_); }
-    /// Numbers of the rows that meet a condition, such as "PI > 30 && GRADE == 0".
+    /// Returns the numbers of the rows that satisfy a condition, such as "PI > 30 && GRADE == 0".
     std::vector<std::uint64_t> rows_where(const std::string &condition, const options &how = {}) const {
         detail::call e;
         std::uint64_t *p = nullptr;
@@ -1038,7 +1041,7 @@ public:
         tachyfits_rows_free(p, count);
         return rows;
     }
-    /// Columns of one type in one pass over the rows: `auto [ra, dec] = t.read<double>("RA", "DEC")`.
+    /// Reads columns of one type in one pass over the rows: `auto [ra, dec] = t.read<double>("RA", "DEC")`.
     template <class T, class... Names> auto read(const Names &...names) const {
         constexpr std::size_t n = sizeof...(names);
         const std::array<std::string, n> requested{std::string(names)...};
@@ -1057,7 +1060,7 @@ public:
         e = tachyfits_read_columns(c(), hdu_, requests.data(), n, 0, length(), nullptr, e);
         return values;
     }
-    /// Columns (all without names) of the rows that meet a condition, as a stream of Arrow; call its release.
+    /// Exports columns (all without names) of the rows that satisfy a condition, as an Arrow stream; call its release.
     ArrowArrayStream arrow(const std::vector<std::string> &names = {}, const std::string &condition = "",
                            std::uint64_t batch_rows = 0, const options &how = {}) const {
         std::vector<std::int32_t> numbers;
@@ -1073,7 +1076,7 @@ public:
 
     const tachyfits_file *c() const noexcept { return file_.get(); }
     std::size_t hdu() const noexcept { return hdu_; }
-    /// The open file, which the table shares.
+    /// Returns the open file, which the table shares.
     const detail::shared_file &shared() const noexcept { return file_; }
 
 private:
@@ -1082,13 +1085,13 @@ private:
     tachyfits_facts facts_{};
 };
 
-/// An open file. Copies share it.
+/// An open file, shared by its copies.
 class file {
 public:
-    /// Opens a file. A section after its name, counted from 1 as in FITS, makes it one image: "m31.fits[1:100,*]", or
-    /// "m31.fits[SCI][*,-*]" of the HDU of a name or number.
+    /// Opens a file. A section after the name, counted from 1 as in FITS, selects one image: "m31.fits[1:100,*]", or
+    /// "m31.fits[SCI][*,-*]" with the name or number of an HDU.
     explicit file(const std::string &path, const options &how = {});
-    /// The bytes of a file.
+    /// Opens the bytes of a file.
     static file of_bytes(const void *bytes, std::size_t count, const std::string &name = "memory") {
         detail::call e;
         tachyfits_file *p = nullptr;
@@ -1107,9 +1110,9 @@ public:
     }
 #endif
 
-    /// HDUs.
+    /// Returns the number of HDUs.
     std::size_t length() const noexcept { return tachyfits_hdus(file_.get()); }
-    /// The number of an HDU by EXTNAME; "Primary" is the first one.
+    /// Returns the index of an HDU by EXTNAME; "Primary" is the first one.
     std::size_t index(const std::string &name, std::int64_t version = 0) const {
         if (name == "Primary" || name == "PRIMARY") return 0;
         detail::call e;
@@ -1148,7 +1151,7 @@ private:
 
 namespace detail {
 
-/// The open file of a name without a section.
+/// Opens the file of a name without a section.
 inline shared_file opened(const std::string &path, const options &how) {
     call e;
     tachyfits_file *p = nullptr;
@@ -1162,7 +1165,7 @@ inline error bad_section(const std::string &text) {
                  "write a range for each axis, counted from 1: x.fits[1:100,*]");
 }
 
-/// A number of a section from `at` on; `at` is then behind it.
+/// Parses a number of a section at `at`, and moves `at` past it.
 inline std::int64_t section_number(const std::string &text, std::size_t &at) {
     std::int64_t value = 0;
     const std::size_t begin = at;
@@ -1172,7 +1175,7 @@ inline std::int64_t section_number(const std::string &text, std::size_t &at) {
     return value;
 }
 
-/// The section that a text such as "1:100:2,-*" describes.
+/// Parses a section such as "1:100:2,-*".
 inline section section_of(const std::string &text, const std::vector<std::uint64_t> &shape) {
     section part;
     std::size_t at = 0;
@@ -1215,7 +1218,7 @@ inline file::file(const std::string &path, const options &how) {
         return;
     }
     try {
-        // A file may have brackets in its name.
+        // A file name may contain brackets.
         file_ = detail::opened(path, how);
         return;
     } catch (const error &e) {
@@ -1231,7 +1234,8 @@ inline file::file(const std::string &path, const options &how) {
     file_ = of.cut(detail::section_of(brackets.front(), of.shape())).shared();
 }
 
-/// An image of an expression of images by name: `evaluate("a - b", {{"a", one}, {"b", other}})`; computed when it is read.
+/// Creates an image from an expression of named images: `evaluate("a - b", {{"a", one}, {"b", other}})`; computed on
+/// reading.
 inline image evaluate(const std::string &expression,
                       const std::vector<std::pair<std::string, image>> &inputs) {
     std::vector<const char *> names;
@@ -1252,7 +1256,7 @@ inline image evaluate(const std::string &expression,
 /// Columns of a new table, cell after cell: `new_table().add("RA", ra, "deg").add("NAME", names)`.
 class new_table {
 public:
-    /// Adds a column of numbers, bool, std::complex or std::string; `elements` of them are a cell.
+    /// Adds a column of numbers, bool, std::complex or std::string, with `elements` values per cell.
     template <class T>
     new_table &add(const std::string &name, const std::vector<T> &values, const std::string &unit = "",
                    std::size_t elements = 1) {
@@ -1316,7 +1320,7 @@ private:
     std::uint64_t rows_ = 0;
 };
 
-/// A new file, HDU by HDU, which appears under its name with commit(). A name that ends in ".gz" compresses it.
+/// A new file, written HDU by HDU, which appears under its name with commit(). A name that ends in ".gz" compresses it.
 class writer {
 public:
     explicit writer(const std::string &path, const options &how = {}) {
@@ -1326,7 +1330,7 @@ public:
         e = tachyfits_create(path.c_str(), &o, &p, e);
         handle_.reset(p);
     }
-    /// A temporary file without a name, for open().
+    /// Creates a temporary file without a name, for open().
     writer() {
         detail::call e;
         tachyfits_writer *p = nullptr;
@@ -1362,11 +1366,11 @@ public:
         e = tachyfits_end_table(handle_.get(), e);
         return *this;
     }
-    /// An image or table of a file, also a computed image.
+    /// Copies an image or table of a file, which may be computed.
     template <class Hdu> writer &append_copy(const Hdu &from, const options &how = {}) {
         return append_copy(from.c(), from.hdu(), nullptr, how);
     }
-    /// An HDU of a file, with other cards if `cards` is not NULL.
+    /// Copies an HDU of a file, with other cards if `cards` is not NULL.
     writer &append_copy(const tachyfits_file *from, std::size_t hdu, const header *cards,
                         const options &how = {}) {
         detail::call e;
@@ -1391,7 +1395,7 @@ private:
     detail::handle<tachyfits_writer> handle_;
 };
 
-/// Changes of an existing file, written together by commit(): all, or none.
+/// Changes of an existing file, committed together: all, or none.
 class editor {
 public:
     explicit editor(const std::string &path) {
@@ -1400,7 +1404,7 @@ public:
         e = tachyfits_edit(path.c_str(), &p, e);
         handle_.reset(p);
     }
-    /// Sets a card; without a comment it keeps the one that it has.
+    /// Sets a card; without a comment the existing one stays.
     template <class T>
     editor &update(std::size_t hdu, const std::string &keyword, const T &value,
                    const std::string &comment = "") {
@@ -1422,7 +1426,7 @@ public:
         e = tachyfits_edit_remove(handle_.get(), hdu, keyword.c_str(), e);
         return *this;
     }
-    /// Gives the pixels of a section other values: floats are physical values, integers the image's own type.
+    /// Replaces the pixels of a section: floats are physical values, integers must have the image's own type.
     template <class T>
     editor &assign(std::size_t hdu, const section &part, const array<T> &pixels) {
         detail::call e;
@@ -1433,7 +1437,7 @@ public:
                                   pixels.size() * sizeof(T), nullptr, e);
         return *this;
     }
-    /// Gives cells of a column, from row `first` on, other values, in the column's own type.
+    /// Replaces cells of a column from row `first`, in the column's own type.
     template <class T>
     editor &assign(std::size_t hdu, std::int32_t column, std::uint64_t first, std::uint64_t rows,
                    const std::vector<T> &values) {
@@ -1455,20 +1459,20 @@ private:
 
 class document;
 
-/// An HDU of a document. Its pixels stay on disk until one of them is changed; cutting, turning and other changes of the
-/// whole image are computed when it is read or written.
+/// An HDU of a document. Its pixels stay on disk until one of them is changed; sections, rotations and other changes of
+/// the whole image are computed on reading or writing.
 class document_hdu {
 public:
     document_hdu(detail::shared_file file, std::size_t hdu) : file_(std::move(file)), hdu_(hdu) {}
     document_hdu(const document_hdu &) = delete;
     document_hdu &operator=(const document_hdu &) = delete;
 
-    /// The cards; they are written as they are then, besides those of structure and scaling.
+    /// Returns the cards; their state at the time of writing is written, except those of structure and scaling.
     tachyfits::header &header() {
         if (!header_) header_.emplace(file_.get(), hdu_);
         return *header_;
     }
-    /// EXTNAME, or "Primary".
+    /// Returns EXTNAME, or "Primary".
     std::string name() const {
         const auto cards = header_ ? *header_ : tachyfits::header(file_.get(), hdu_);
         const std::string extname = cards.svalue("EXTNAME");
@@ -1489,7 +1493,7 @@ public:
     std::uint64_t x_length() const { return length(0); }
     std::uint64_t y_length() const { return length(1); }
     std::uint64_t z_length() const { return length(2); }
-    /// The image as it is now, with its cards: to be read, measured, or used in an expression.
+    /// Returns the present image, with its cards, for reading, measuring or an expression.
     tachyfits::image view() {
         settle();
         return header_ ? stored().with_header(*header_) : stored();
@@ -1500,21 +1504,21 @@ public:
     double dvalue(std::uint64_t x, std::uint64_t y = 0, std::uint64_t z = 0) const {
         return pixels_ ? pixels_->at(place(x, y, z)) : stored().dvalue(x, y, z);
     }
-    /// The stored number, without BSCALE and BZERO.
+    /// Returns the stored number, without BSCALE and BZERO.
     template <class T = double>
     T stored_value(std::uint64_t x, std::uint64_t y = 0, std::uint64_t z = 0) {
         return current().template stored_value<T>(x, y, z);
     }
     statistics stats(const section &part = {}) { return current().stats(part); }
     double median(const section &part = {}) { return current().median(part); }
-    /// A part as an image, with its coordinates.
+    /// Returns a section as an image, with its coordinates.
     tachyfits::image copy(const section &part = {}) { return part.empty() ? view() : view().cut(part); }
-    /// The layers (axis 2) combined by a statistic: "mean", "median", "sum", "min", "max", …
+    /// Combines the layers (axis 2) by a statistic: "mean", "median", "sum", "min", "max", …
     array<double> combine_layers(const std::string &statistic = "mean") {
         return current().reduce(statistic, {2});
     }
 
-    // Changes of pixels: values of integers are rounded to the nearest when they are written, and must fit.
+    // Changes of pixels: values of integer images are rounded to nearest on writing, and must fit.
 
     document_hdu &assign(double value, std::uint64_t x, std::uint64_t y = 0, std::uint64_t z = 0) {
         load().set(place(x, y, z), value);
@@ -1523,13 +1527,13 @@ public:
     document_hdu &fill(double value, const section &part = {}) {
         return apply([value](double) { return value; }, part);
     }
-    /// Gives every pixel of a section the value that a function makes of it.
+    /// Replaces every pixel of a section by the result of a function of its value.
     template <class Function> document_hdu &apply(Function function, const section &part = {}) {
         auto &pixels = load();
         each(part, [&](std::size_t at) { pixels.set(at, function(pixels.at(at))); });
         return *this;
     }
-    /// Puts an image at a place; what is beyond the edges is left out.
+    /// Pastes an image at a position; pixels beyond the edges are ignored.
     template <class Image, class = decltype(std::declval<const Image &>().facts())>
     document_hdu &paste(const Image &from, std::uint64_t x = 0, std::uint64_t y = 0,
                         std::uint64_t z = 0) {
@@ -1557,7 +1561,7 @@ public:
         }
         return *this;
     }
-    /// Makes an axis longer or shorter; new pixels are 0. The axis after the last one may be added.
+    /// Lengthens or shortens an axis; new pixels are 0. An axis after the last one may be added.
     document_hdu &resize(std::size_t axis, std::uint64_t length) {
         auto &pixels = load();
         auto shape = pixels.shape;
@@ -1583,7 +1587,7 @@ public:
     document_hdu &flip(std::size_t axis) { return become(view().flip(axis)); }
     document_hdu &transpose_xy() { return become(view().transpose_xy()); }
     document_hdu &rotate_xy(int degrees) { return become(view().rotate_xy(degrees)); }
-    /// Stores pixels as a type: with BZERO and BSCALE for integers, if BSCALE is not 1 or BZERO not 0.
+    /// Stores pixels as a type: with BZERO and BSCALE for integers, unless they are 0 and 1.
     template <class T> document_hdu &convert_type(double zero = 0, double scale = 1) {
         load();
         encoding_.pixel_type = detail::type_code<T>();
@@ -1603,7 +1607,7 @@ public:
 private:
     friend class document;
 
-    /// Pixels in memory: physical values, or 64-bit integers, which doubles would not hold.
+    /// Pixels in memory: physical values, or 64-bit integers that doubles cannot represent.
     struct changed {
         int type;
         std::vector<std::uint64_t> shape;
@@ -1672,7 +1676,7 @@ private:
     static std::uint64_t of(const range &r, std::uint64_t n) {
         return r.first + n * static_cast<std::uint64_t>(r.step ? r.step : 1);
     }
-    /// The pixels in memory, to be changed.
+    /// Returns the pixels in memory, for changes.
     changed &load() {
         if (pixels_) {
             is_settled_ = false;
@@ -1698,7 +1702,7 @@ private:
         is_settled_ = false;
         return *pixels_;
     }
-    /// Puts changed pixels into a temporary file, so that the engine reads them.
+    /// Writes changed pixels to a temporary file, so that the engine can read them.
     void settle() {
         if (!pixels_ || is_settled_) return;
         writer temporary;
@@ -1717,7 +1721,7 @@ private:
         hdu_ = other.hdu();
         stored_.reset();
         pixels_.reset();
-        // References to the header stay valid.
+        // References to the header must stay valid.
         if (header_) *header_ = tachyfits::header(file_.get(), hdu_);
         return *this;
     }
@@ -1736,8 +1740,8 @@ private:
     tachyfits_encoding encoding_{};
 };
 
-/// A whole file that is changed and written, as in SFITSIO; its pixels stay on disk until they are changed. The file that it
-/// was read from may be replaced by write().
+/// A whole file to be changed and written, as in SFITSIO; its pixels stay on disk until they are changed. write() may
+/// replace the file that it was read from.
 class document {
 public:
     document() = default;
@@ -1756,9 +1760,9 @@ public:
     }
 #endif
 
-    /// HDUs.
+    /// Returns the number of HDUs.
     std::size_t length() const noexcept { return hdus_.size(); }
-    /// The number of an HDU by EXTNAME; "Primary" is the first one.
+    /// Returns the index of an HDU by EXTNAME; "Primary" is the first one.
     std::size_t index(const std::string &name) const {
         if (name == "Primary" || name == "PRIMARY") return 0;
         std::size_t n = 0;
@@ -1780,7 +1784,7 @@ public:
     document_hdu &image(const std::string &name) const { return hdu(index(name)); }
     tachyfits::header &header(std::size_t number) const { return hdu(number).header(); }
     tachyfits::header &header(const std::string &name) const { return hdu(index(name)).header(); }
-    /// A table as it is in the file.
+    /// Returns a table as stored in the file.
     tachyfits::table table(std::size_t number) const {
         const auto &of = hdu(number);
         return {of.file_, of.hdu_};
@@ -1798,7 +1802,7 @@ public:
     template <class T> document &append_image(const std::string &name, std::vector<std::uint64_t> shape) {
         return append_image(name, array<T>(std::move(shape)));
     }
-    /// Appends an image of a file, or a computed one, which is read when the document is written.
+    /// Appends an image of a file, or a computed image, which is read when the document is written.
     document &append_image(const std::string &name, const tachyfits::image &from) {
         return append(from.shared(), from.hdu(), name);
     }
@@ -1819,8 +1823,8 @@ public:
         if (!hdus_.empty()) hdus_.front().is_first_ = true;
         return *this;
     }
-    /// Writes the document as a file, which appears when it is complete; ".gz" at the end of its name compresses it. An
-    /// existing file is an error without `tachyfits::overwrite()`.
+    /// Writes the document as a file, which appears when complete; a name that ends in ".gz" compresses it. An existing
+    /// file is an error without `tachyfits::overwrite()`.
     document &write(const std::string &path, const options &how = {}) {
         writer to(path, how);
         for (auto &one : hdus_) one.append_to(to, how);
@@ -1838,7 +1842,7 @@ private:
         if (!name.empty() && name != "Primary") hdus_.back().header().update("EXTNAME", name);
         return *this;
     }
-    // References to HDUs stay valid; those that only look at the document may load pixels.
+    // References to HDUs must stay valid; const methods may load pixels.
     mutable std::list<document_hdu> hdus_;
 };
 

@@ -1,4 +1,4 @@
-//! Errors in C: a kind, a stable code, a message and what to do, in fields of fixed length.
+//! Errors in C: kind, stable code, message and advice, in fields of fixed length.
 
 use std::ffi::c_char;
 
@@ -11,20 +11,20 @@ use crate::types::{
     TACHYFITS_ERROR_IO, TACHYFITS_ERROR_LIMIT, TACHYFITS_ERROR_USAGE,
 };
 
-/// The code of arguments that only this interface has.
+/// Code of argument errors that only this interface has.
 const ARGUMENT: &str = "argument";
 
-/// Why a call did nothing.
+/// Reason why a call did nothing.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The header has no such card.
+    /// The requested card is absent.
     Absent,
-    /// An error with its words.
+    /// An error with its texts.
     Error { kind: i32, code: &'static str, message: String, hint: String },
 }
 
 impl Failure {
-    /// An argument that the engine has no words for.
+    /// Creates the error of an argument for which the engine has no message.
     pub(crate) fn argument(
         name: &str,
         value: impl std::fmt::Display,
@@ -36,14 +36,15 @@ impl Failure {
         Failure::Error { kind, code, message, hint }
     }
 
-    /// The outcome of a panic.
+    /// Converts a panic to an error.
     pub(crate) fn internal(panic: &(dyn std::any::Any + Send)) -> Self {
-        let said = panic.downcast_ref::<String>().map(String::as_str);
-        let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+        let message = panic.downcast_ref::<String>().map(String::as_str);
+        let message =
+            message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
         Failure::Error {
             kind: TACHYFITS_ERROR_INTERNAL,
             code: "internal",
-            message: format!("internal error: {said}"),
+            message: format!("internal error: {message}"),
             hint: "please report it with the file and the call".to_owned(),
         }
     }
@@ -80,7 +81,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// The error code of this number as an error with its meaning; absent after the last one.
+/// Returns the error code of this number, with its meaning; absent after the last one.
 pub(crate) fn described_code(number: usize) -> Result<Failure, Failure> {
     let codes = tachyfits::error::error_codes().into_iter().filter_map(|code| {
         let kind = match (code.code, code.kind) {
@@ -89,7 +90,7 @@ pub(crate) fn described_code(number: usize) -> Result<Failure, Failure> {
             (_, "format") => TACHYFITS_ERROR_FORMAT,
             (_, "usage") => TACHYFITS_ERROR_USAGE,
             (_, "limit") => TACHYFITS_ERROR_LIMIT,
-            // Warnings.
+            // The other codes are warnings.
             _ => return None,
         };
         let hint = in_general(&code.hint);
@@ -103,7 +104,7 @@ pub(crate) fn described_code(number: usize) -> Result<Failure, Failure> {
     codes.chain(own).nth(number).ok_or(Failure::Absent)
 }
 
-/// A hint without the words of other interfaces: each `{Python|command line}` becomes what Python's argument is called.
+/// Adapts a hint to C: replaces each `{Python|command line}` by the name of the Python argument.
 fn in_general(hint: &str) -> String {
     let mut words = String::new();
     let mut rest = hint;
@@ -120,7 +121,7 @@ fn in_general(hint: &str) -> String {
     words + rest
 }
 
-/// Copies text into a field of characters: cut at a character, always ended by NUL.
+/// Copies text into a field of characters: truncated between characters, always ended by NUL.
 pub(crate) fn fill(field: &mut [c_char], text: &str) {
     let most = field.len().saturating_sub(1);
     let mut end = text.len().min(most);
@@ -133,7 +134,7 @@ pub(crate) fn fill(field: &mut [c_char], text: &str) {
 }
 
 impl CError {
-    /// Fills the caller's error; returns what the function returns.
+    /// Fills the caller's error; returns the result code of the function.
     pub(crate) fn take(&mut self, failure: &Failure) {
         if let Failure::Error { kind, code, message, hint } = failure {
             self.kind = *kind;
@@ -145,7 +146,7 @@ impl CError {
 }
 
 impl Failure {
-    /// The number that the function returns.
+    /// Result code of the function.
     pub(crate) fn number(&self) -> i32 {
         match self {
             Failure::Absent => crate::types::TACHYFITS_ABSENT,

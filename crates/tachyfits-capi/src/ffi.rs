@@ -1,8 +1,8 @@
-//! The exported functions, and all the unsafe code of this crate: pointers of C become references here and nowhere else.
+//! The exported functions, and all unsafe code of this crate: only here are C pointers converted to references.
 //!
-//! The header of C has the duties of callers: pointers are NULL or point to what their type says, arrays have the
-//! lengths given beside them, handles come from this library and were not freed, and no other thread writes to an array while a
-//! call uses it. Those are the reasons of the blocks below.
+//! The C header documents the duties of callers: pointers are NULL or point to valid values of their type, arrays have
+//! the specified lengths, handles come from this library and are not freed yet, and no other thread writes to an array
+//! during a call. The unsafe blocks below rely on this.
 #![expect(
     unsafe_code,
     reason = "the border to C: see DESIGN.md, \"Where is unsafe code allowed?\""
@@ -25,7 +25,8 @@ use crate::failure::Failure;
 use crate::handles::{Call, Outcome};
 use crate::types::{CError, COptions, JobHandle, TACHYFITS_OK};
 
-/// Runs the body of a function: its outcome as a number, its error in the caller's struct, a panic as an error.
+/// Runs the body of a function: returns its result code, stores its error in the caller's struct, and converts a panic
+/// to an error.
 fn guarded(error: *mut CError, body: impl FnOnce() -> Outcome<()>) -> i32 {
     let outcome = catch_unwind(AssertUnwindSafe(body))
         .unwrap_or_else(|panic| Err(Failure::internal(&*panic)));
@@ -41,7 +42,7 @@ fn guarded(error: *mut CError, body: impl FnOnce() -> Outcome<()>) -> i32 {
     }
 }
 
-/// Runs the body of a function that cannot fail; `otherwise` after a panic.
+/// Runs the body of a function that cannot fail; returns `otherwise` after a panic.
 fn infallible<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(otherwise)
 }
@@ -50,19 +51,19 @@ fn is_null(name: &str) -> Failure {
     Failure::argument(name, "NULL", "a pointer that is not NULL", "pass it")
 }
 
-/// A handle or struct of the caller.
+/// Dereferences a handle or struct of the caller.
 fn reference<'a, T>(pointer: *const T, name: &str) -> Outcome<&'a T> {
-    // SAFETY: NULL, or what the type says.
+    // SAFETY: NULL, or a valid value of its type.
     unsafe { pointer.as_ref() }.ok_or_else(|| is_null(name))
 }
 
-/// A handle or struct of the caller, to be changed.
+/// Dereferences a handle or struct of the caller for modification.
 fn mutable<'a, T>(pointer: *mut T, name: &str) -> Outcome<&'a mut T> {
-    // SAFETY: NULL, or what the type says, used by one thread.
+    // SAFETY: NULL, or a valid value of its type, used by one thread.
     unsafe { pointer.as_mut() }.ok_or_else(|| is_null(name))
 }
 
-/// Writes a card with a handle of the caller; a comment that is NULL is an empty one.
+/// Writes a card through a handle of the caller; a NULL comment means an empty one.
 fn write_card<T>(
     handle: *mut T,
     name: &str,
@@ -74,24 +75,24 @@ fn write_card<T>(
     write(mutable(handle, name)?, text(keyword, "keyword")?, comment)
 }
 
-/// An array of the caller; NULL stands for an empty one.
+/// Converts an array of the caller; NULL means an empty array.
 fn slice<'a, T>(pointer: *const T, count: usize, name: &str) -> Outcome<&'a [T]> {
     if count == 0 {
         return Ok(&[]);
     }
     check_array(pointer, count, name)?;
-    // SAFETY: checked above; the caller's array has as many elements as it says.
+    // SAFETY: checked above; the caller's array has the specified number of elements.
     Ok(unsafe { std::slice::from_raw_parts(pointer, count) })
 }
 
-/// An array of the caller that is filled.
+/// Converts an array of the caller to fill.
 fn slice_mut<'a, T>(pointer: *mut T, count: usize, name: &str) -> Outcome<&'a mut [T]> {
     if count == 0 {
         return Ok(&mut []);
     }
     check_array(pointer, count, name)?;
-    // SAFETY: checked above; the caller's array has as many elements as it says, and the types are plain numbers, so that
-    // memory which was never written is only written.
+    // SAFETY: checked above; the caller's array has the specified number of elements, and the types are plain numbers,
+    // so uninitialised memory is only written.
     Ok(unsafe { std::slice::from_raw_parts_mut(pointer, count) })
 }
 
@@ -113,7 +114,7 @@ fn check_array<T>(pointer: *const T, count: usize, name: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// Text of the caller.
+/// Converts text of the caller.
 fn text<'a>(pointer: *const c_char, name: &str) -> Outcome<&'a str> {
     optional_text(pointer, name)?.ok_or_else(|| is_null(name))
 }
@@ -122,13 +123,15 @@ fn optional_text<'a>(pointer: *const c_char, name: &str) -> Outcome<Option<&'a s
     if pointer.is_null() {
         return Ok(None);
     }
-    // SAFETY: text of C ends with NUL.
+    // SAFETY: C text ends with NUL.
     let text = unsafe { CStr::from_ptr(pointer) };
-    let shown = || text.to_string_lossy().into_owned();
-    text.to_str().map(Some).map_err(|_| Failure::argument(name, shown(), "UTF-8", "encode it so"))
+    let printable = || text.to_string_lossy().into_owned();
+    text.to_str()
+        .map(Some)
+        .map_err(|_| Failure::argument(name, printable(), "UTF-8", "encode it so"))
 }
 
-/// A path of the caller: any bytes that the system allows.
+/// Converts a path of the caller: any bytes that the system permits.
 fn path<'a>(pointer: *const c_char) -> Outcome<&'a Path> {
     if pointer.is_null() {
         return Err(is_null("path"));
@@ -136,7 +139,7 @@ fn path<'a>(pointer: *const c_char) -> Outcome<&'a Path> {
     #[cfg(unix)]
     {
         use std::os::unix::ffi::OsStrExt;
-        // SAFETY: text of C ends with NUL.
+        // SAFETY: C text ends with NUL.
         let bytes = unsafe { CStr::from_ptr(pointer) }.to_bytes();
         Ok(Path::new(std::ffi::OsStr::from_bytes(bytes)))
     }
@@ -144,43 +147,43 @@ fn path<'a>(pointer: *const c_char) -> Outcome<&'a Path> {
     text(pointer, "path").map(Path::new)
 }
 
-/// Stores a result where the caller wants it.
+/// Writes a result to the caller's memory.
 fn put<T>(place: *mut T, name: &str, value: impl FnOnce() -> Outcome<T>) -> Outcome<()> {
     if place.is_null() {
         return Err(is_null(name));
     }
     let value = value()?;
-    // SAFETY: not NULL; a place of the caller for a value of this type, whatever it held before.
+    // SAFETY: not NULL; memory of the caller for a value of this type; its old content is not read.
     unsafe { place.write(value) };
     Ok(())
 }
 
-/// Stores a new handle where the caller wants it.
+/// Creates a handle, and writes it to the caller's memory.
 fn put_handle<T>(place: *mut *mut T, name: &str, make: impl FnOnce() -> Outcome<T>) -> Outcome<()> {
     put(place, name, || Ok(Box::into_raw(Box::new(make()?))))
 }
 
-/// Takes a handle back from the caller; NULL gives none.
-fn taken<T>(handle: *mut T) -> Option<Box<T>> {
-    // SAFETY: a handle that `put_handle` made and that is freed once, as the header says.
+/// Takes a handle back from the caller; `None` for NULL.
+fn into_box<T>(handle: *mut T) -> Option<Box<T>> {
+    // SAFETY: a handle created by `put_handle` and freed once, as the header requires.
     (!handle.is_null()).then(|| unsafe { Box::from_raw(handle) })
 }
 
-/// Copies text with its NUL into an array of the caller, cut at its end; stores its whole length.
+/// Copies text with its NUL into an array of the caller, truncated at its end; stores the whole length.
 fn put_text(value: &str, buffer: *mut c_char, room: usize, length: *mut usize) -> Outcome<()> {
     if room > 0 {
         crate::failure::fill(slice_mut(buffer, room, "buffer")?, value);
     }
-    // SAFETY: NULL, or a place of the caller.
+    // SAFETY: NULL, or memory of the caller.
     if let Some(length) = unsafe { length.as_mut() } {
         *length = value.len();
     }
     Ok(())
 }
 
-/// The options of a call; those that an older caller does not know are the defaults.
+/// Reads the options of a call; members that an older caller lacks get their defaults.
 fn call<'a>(options: *const COptions) -> Outcome<Call<'a>> {
-    // SAFETY: the first member, its size, is there in every version of the struct; NULL has none.
+    // SAFETY: every version of the struct begins with its size; NULL is handled.
     let Some(bytes) = (unsafe { options.cast::<u32>().as_ref() }) else {
         return Ok(Call::default());
     };
@@ -190,16 +193,16 @@ fn call<'a>(options: *const COptions) -> Outcome<Call<'a>> {
         let expected = format!("sizeof(tachyfits_options), {}", whole.bytes);
         return Err(Failure::argument("options.bytes", bytes, &expected, "set it before the call"));
     }
-    let known = bytes.min(size_of::<COptions>());
-    // SAFETY: the caller's struct has as many bytes as it says; those after them stay the defaults.
-    unsafe { options.cast::<u8>().copy_to_nonoverlapping((&raw mut whole).cast(), known) };
+    let size = bytes.min(size_of::<COptions>());
+    // SAFETY: the caller's struct has the stated size; the remaining bytes keep the defaults.
+    unsafe { options.cast::<u8>().copy_to_nonoverlapping((&raw mut whole).cast(), size) };
     // SAFETY: NULL, or a job that the caller frees after the call.
     let job: Option<&JobHandle> = unsafe { whole.job.as_ref() };
     let COptions { threads, storage, flags, nulls, encoding, .. } = whole;
     Ok(Call { threads, storage, flags, job, nulls, encoding })
 }
 
-/// Checks the size that a caller wrote into its struct, which the library fills or reads.
+/// Checks the size that a caller stored in its struct, which the library fills or reads.
 fn check_bytes(found: u32, whole: usize, name: &str) -> Outcome<()> {
     if found as usize == whole {
         return Ok(());
@@ -208,8 +211,8 @@ fn check_bytes(found: u32, whole: usize, name: &str) -> Outcome<()> {
     Err(Failure::argument(&format!("{name}.bytes"), found, &expected, "set it before the call"))
 }
 
-/// Text for the caller, which frees it.
+/// Allocates text that the caller frees.
 fn owned_text(text: &str) -> *mut c_char {
-    // Text of FITS files has no NUL: it would end the text here.
+    // Text of FITS files has no NUL, which would end it.
     CString::new(text.replace('\0', "")).unwrap_or_default().into_raw()
 }

@@ -1,4 +1,4 @@
-//! Types of the opaque pointers of C, and their operations: safe Rust on the engine.
+//! Types of the opaque C pointers, and their operations: safe Rust on the engine.
 
 pub(crate) mod call;
 pub(crate) mod columns;

@@ -1,4 +1,5 @@
-//! Structs and constants of the C interface. Each struct that the caller fills begins with its size, so that it can grow.
+//! Structs and constants of the C interface. Each struct that the caller fills begins with its size, so that members
+//! can be added.
 
 use std::ffi::{c_char, c_void};
 
@@ -43,14 +44,14 @@ pub const TACHYFITS_FLOAT: i32 = 9;
 pub const TACHYFITS_DOUBLE: i32 = 10;
 /// Cells of logical values: a byte, 1 or 0.
 pub const TACHYFITS_BOOL: i32 = 11;
-/// Cells of two 32-bit floats.
+/// Cells of text: as many bytes as the column is wide, padded with NUL.
 pub const TACHYFITS_COMPLEX_FLOAT: i32 = 12;
 /// Cells of two 64-bit floats.
 pub const TACHYFITS_COMPLEX_DOUBLE: i32 = 13;
 /// Cells of text: as many bytes as the column is wide, padded with NUL.
 pub const TACHYFITS_TEXT: i32 = 14;
 
-/// An HDU without data, or of a kind that is only copied.
+/// An HDU without data, or of a kind that can only be copied.
 pub const TACHYFITS_HDU_OTHER: i32 = 0;
 /// An image: the primary array, an IMAGE extension or a tile-compressed image.
 pub const TACHYFITS_HDU_IMAGE: i32 = 1;
@@ -61,30 +62,30 @@ pub const TACHYFITS_HDU_ASCII_TABLE: i32 = 3;
 
 /// Positioned reads: the default.
 pub const TACHYFITS_STORAGE_READ: i32 = 0;
-/// A memory map where that is faster than reading. Installs a handler of SIGBUS, for files that another program truncates.
+/// A memory map if that is faster than reading. Installs a SIGBUS handler, for files that another program truncates.
 pub const TACHYFITS_STORAGE_AUTO: i32 = 1;
-/// A memory map, also with that handler.
+/// A memory map, with the same SIGBUS handler.
 pub const TACHYFITS_STORAGE_MAP: i32 = 2;
 /// Reads that bypass the page cache, for files larger than memory.
 pub const TACHYFITS_STORAGE_DIRECT: i32 = 3;
-/// The whole file is read into memory when it is opened.
+/// Read the whole file into memory when it is opened.
 pub const TACHYFITS_STORAGE_MEMORY: i32 = 4;
 
-/// Refuse every file that breaks the Standard; without it such files are read with warnings.
+/// Reject every file that violates the Standard; the default is to read such files with warnings.
 pub const TACHYFITS_STRICT: u32 = 1;
-/// Compressed HDUs as the tables that they are stored in.
+/// Show compressed HDUs as the tables in which they are stored.
 pub const TACHYFITS_RAW: u32 = 2;
 /// Replace an existing file when the new one is complete.
 pub const TACHYFITS_OVERWRITE: u32 = 4;
 /// Write CHECKSUM and DATASUM.
 pub const TACHYFITS_CHECKSUM: u32 = 8;
-/// Stored numbers, without scaling.
+/// Use stored numbers, without scaling.
 pub const TACHYFITS_STORED: u32 = 16;
 
-/// Compress a new file by gzip: for names that end in ".gz".
+/// Compress a new file with gzip: for names that end in ".gz".
 pub const TACHYFITS_GZIP: u32 = 32;
 
-/// Undefined pixels are NaN and BLANK.
+/// NaN and BLANK count as undefined pixels.
 pub const TACHYFITS_NULLS_NAN: i32 = 0;
 
 /// A circle: `x`, `y` and the radius `a`.
@@ -96,7 +97,7 @@ pub const TACHYFITS_BOX: i32 = 3;
 /// A polygon: its corners in `corners`: x, y, x, y, …
 pub const TACHYFITS_POLYGON: i32 = 4;
 
-/// A request that can be cancelled from any thread: used for one or several operations.
+/// A request that any thread can cancel: for one or several operations.
 pub struct JobHandle(pub(crate) Job);
 
 impl JobHandle {
@@ -109,45 +110,45 @@ impl JobHandle {
     }
 }
 
-/// An error: filled when a function returns more than 0.
+/// An error: filled if a function returns more than 0.
 #[repr(C)]
 pub struct CError {
-    /// TACHYFITS_ERROR_…, the value that the function returned.
+    /// TACHYFITS_ERROR_…, the return value of the function.
     pub kind: i32,
     /// The stable code of the error, such as "no-such-hdu".
     pub code: [c_char; 44],
-    /// File, HDU, keyword or byte, what was expected and what was found; UTF-8.
+    /// File, HDU, keyword or byte, expected and actual value; UTF-8.
     pub message: [c_char; 720],
     /// Advice; may be empty.
     pub hint: [c_char; 256],
 }
 
-/// How to open, read or write; NULL stands for the defaults, which are zeros.
+/// How to open, read or write; NULL means the defaults, which are zeros.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct COptions {
     /// sizeof(tachyfits_options).
     pub bytes: u32,
-    /// Most threads of an operation; 0: one for each core.
+    /// Maximum number of threads of an operation; 0 means one per core.
     pub threads: u32,
     /// TACHYFITS_STORAGE_…
     pub storage: i32,
-    /// TACHYFITS_STRICT and the like, added.
+    /// Sum of TACHYFITS_STRICT and other flags.
     pub flags: u32,
-    /// Cancels the operation from another thread; may be NULL.
+    /// Job that can cancel the operation from another thread; may be NULL.
     pub job: *const JobHandle,
-    /// Takes the number of undefined pixels that are read, and a flag for each; may be NULL.
+    /// Receives the number of undefined pixels, and a flag for each pixel; may be NULL.
     pub nulls: *mut CNulls,
-    /// How the pixels of a new image are stored: physical values are scaled and rounded, NaN becomes BLANK; pixels that have its
-    /// type already stay as they are. NULL: as they are given.
+    /// Encoding of a new image's pixels: physical values are scaled and rounded, NaN becomes BLANK; pixels that already
+    /// have the stored type are copied. NULL: store pixels in the type they have.
     pub encoding: *const CEncoding,
 }
 
 impl COptions {
-    /// Bytes of the first version, which ended with `job`.
+    /// Size of the first version, which ended with `job`.
     pub(crate) const LEAST: usize = std::mem::offset_of!(COptions, nulls);
 
-    /// The defaults.
+    /// Returns the defaults.
     pub(crate) const fn new() -> COptions {
         COptions {
             bytes: size_of::<COptions>() as u32,
@@ -161,60 +162,60 @@ impl COptions {
     }
 }
 
-/// Some pixels of one axis.
+/// A range of pixels of one axis.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CRange {
-    /// The first pixel, from 0.
+    /// First pixel, from 0.
     pub first: u64,
-    /// How many pixels.
+    /// Number of pixels.
     pub count: u64,
-    /// From one pixel to the next; may be negative. 0 stands for 1.
+    /// Step from one pixel to the next; may be negative. 0 means 1.
     pub step: i64,
 }
 
-/// Which pixels are undefined, where they are and how many: filled when pixels are read.
+/// Counts and flags of undefined pixels, filled when pixels are read.
 #[repr(C)]
 pub struct CNulls {
     /// sizeof(tachyfits_nulls), set by the caller.
     pub bytes: u32,
-    /// Which pixels count: TACHYFITS_NULLS_NAN.
+    /// Definition of undefined pixels: TACHYFITS_NULLS_NAN.
     pub policy: i32,
-    /// Takes a byte for each pixel, 1 where it is undefined; may be NULL.
+    /// Receives a byte for each pixel, 1 if it is undefined; may be NULL.
     pub flags: *mut u8,
-    /// Bytes of `flags`: one for each pixel.
+    /// Size of `flags` in bytes: one for each pixel.
     pub room: usize,
-    /// Set: how many pixels are undefined.
+    /// Set to the number of undefined pixels.
     pub count: u64,
 }
 
-/// How the pixels of a new image are stored.
+/// Encoding of the pixels of a new image.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CEncoding {
     /// sizeof(tachyfits_encoding).
     pub bytes: u32,
-    /// TACHYFITS_…: the type of the stored pixels, the unsigned conventions included.
+    /// TACHYFITS_…: type of the stored pixels, including the unsigned conventions.
     pub pixel_type: i32,
-    /// 1 if `scale` and `zero` count: for types of the Standard's own, without the unsigned conventions.
+    /// 1 if `scale` and `zero` are used: only for types without the unsigned conventions.
     pub is_scaled: u32,
-    /// 1 if `blank` counts: for integers.
+    /// 1 if `blank` is used: only for integers.
     pub has_blank: u32,
     /// BSCALE.
     pub scale: f64,
     /// BZERO.
     pub zero: f64,
-    /// BLANK: the stored integer of undefined pixels.
+    /// BLANK: stored integer of undefined pixels.
     pub blank: i64,
 }
 
-/// A shape in the plane of NAXIS1 and NAXIS2, in pixels from 0, whose centres are whole numbers.
+/// A shape in the plane of NAXIS1 and NAXIS2, in pixel coordinates from 0; pixel centres are whole numbers.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CRegion {
     /// sizeof(tachyfits_region).
     pub bytes: u32,
-    /// TACHYFITS_CIRCLE and the like.
+    /// TACHYFITS_CIRCLE or another shape.
     pub shape: i32,
     /// Centre along NAXIS1.
     pub x: f64,
@@ -228,7 +229,7 @@ pub struct CRegion {
     pub angle: f64,
     /// Corners of a polygon: x, y, x, y, …
     pub corners: *const f64,
-    /// How many corners.
+    /// Number of corners.
     pub corner_count: usize,
 }
 
@@ -240,33 +241,33 @@ pub struct CFacts {
     pub bytes: u32,
     /// TACHYFITS_HDU_…
     pub kind: i32,
-    /// Type of the pixels when they are read as they are; 0 if there are none.
+    /// Type of the pixels when read without conversion; 0 if there are none.
     pub pixel_type: i32,
     /// Type of the stored pixels.
     pub stored_type: i32,
-    /// Axes of the image; 0 without data.
+    /// Number of axes of the image; 0 without data.
     pub naxis: u32,
-    /// 1 if BSCALE and BZERO are more than the convention of an unsigned type.
+    /// 1 if BSCALE and BZERO are more than an unsigned convention.
     pub is_scaled: u32,
     /// BSCALE.
     pub scale: f64,
     /// BZERO.
     pub zero: f64,
-    /// 1 if BLANK counts.
+    /// 1 if BLANK is defined.
     pub has_blank: u32,
     /// 1 if the HDU is stored compressed.
     pub is_compressed: u32,
     /// BLANK.
     pub blank: i64,
-    /// Lengths of the first 8 axes; 1 beyond.
+    /// Lengths of the first 8 axes; 1 for missing axes.
     pub axes: [u64; 8],
-    /// Pixels of the image.
+    /// Number of pixels of the image.
     pub pixels: u64,
-    /// Rows of the table.
+    /// Number of rows of the table.
     pub rows: u64,
-    /// Columns of the table.
+    /// Number of columns of the table.
     pub columns: u64,
-    /// EXTVER; 1 without the card.
+    /// EXTVER; 1 if absent.
     pub extver: i64,
     /// EXTNAME.
     pub extname: [c_char; 72],
@@ -280,47 +281,47 @@ pub struct CStats {
     pub bytes: u32,
     /// Always 0.
     pub reserved: u32,
-    /// Defined pixels.
+    /// Number of defined pixels.
     pub count: u64,
-    /// Undefined pixels.
+    /// Number of undefined pixels.
     pub undefined: u64,
     /// Sum; 0 if no pixel is defined.
     pub sum: f64,
-    /// Mean; NaN if no pixel is defined, as the following.
+    /// Mean; this and the following are NaN if no pixel is defined.
     pub mean: f64,
     /// Root mean square about zero.
     pub rms: f64,
     /// Standard deviation about the mean, divisor `count`.
     pub std: f64,
-    /// The smallest value.
+    /// Smallest value.
     pub min: f64,
-    /// The largest value.
+    /// Largest value.
     pub max: f64,
-    /// Number, within the section, of the first smallest pixel; -1 if none is defined.
+    /// Index, within the section, of the first smallest pixel; -1 if none is defined.
     pub min_position: i64,
-    /// Number, within the section, of the first largest pixel; -1 if none is defined.
+    /// Index, within the section, of the first largest pixel; -1 if none is defined.
     pub max_position: i64,
 }
 
-/// A column to be read, and the caller's arrays for it.
+/// A column to read, and the caller's arrays for it.
 #[repr(C)]
 pub struct CColumn {
     /// sizeof(tachyfits_column).
     pub bytes: u32,
-    /// The column, from 0.
+    /// Number of the column, from 0.
     pub column: i32,
-    /// TACHYFITS_…: the type of the cells, as tachyfits_column_describe gives it, or for numbers another type: floats have
-    /// NaN for null ones, integers must hold every number that is not null.
+    /// TACHYFITS_…: type of the cells, as tachyfits_column_describe returns it, or for numbers another type: null
+    /// elements are NaN in floats; integer types must represent every number that is not null.
     pub cell_type: i32,
-    /// 1: stored numbers, without TSCAL and TZERO.
+    /// 1 for stored numbers, without TSCAL and TZERO.
     pub stored: i32,
-    /// Takes the cells, one after another.
+    /// Receives the cells, one after another.
     pub values: *mut c_void,
-    /// Bytes of `values`.
+    /// Size of `values` in bytes.
     pub room: usize,
-    /// Takes a byte for each element, 1 where it is null; may be NULL.
+    /// Receives a byte for each element, 1 if it is null; may be NULL.
     pub nulls: *mut u8,
-    /// Set: how many elements are null.
+    /// Set to the number of null elements.
     pub null_count: u64,
 }
 
@@ -330,17 +331,17 @@ pub struct CColumn {
 pub struct CColumnFacts {
     /// sizeof(tachyfits_column_facts), set by the caller.
     pub bytes: u32,
-    /// Type of the elements when they are read.
+    /// Type of the elements when read.
     pub cell_type: i32,
-    /// Elements of a cell; 1 for text. Of variable-length arrays 0.
+    /// Elements per cell; 1 for text, 0 for variable-length arrays.
     pub elements: u64,
-    /// Bytes of a cell when it is read; of variable-length arrays 0.
+    /// Bytes of a cell when read; 0 for variable-length arrays.
     pub cell_bytes: u64,
-    /// Shape of a cell in FITS order: axes, at most 8, and how many.
+    /// Lengths of a cell's axes, at most 8, in FITS order.
     pub shape: [u64; 8],
-    /// Axes of `shape`; 0 for single elements.
+    /// Number of axes in `shape`; 0 for single elements.
     pub dimensions: u32,
-    /// 1 if the cells are arrays of variable length: see tachyfits_read_arrays.
+    /// 1 if the cells are variable-length arrays: see tachyfits_read_arrays.
     pub is_variable: u32,
     /// 1 if elements may be null.
     pub is_nullable: u32,
@@ -354,20 +355,20 @@ pub struct CColumnFacts {
     pub form: [c_char; 72],
 }
 
-/// Arrays of variable length: those of row r are elements offsets[r] to offsets[r + 1] of `values`.
+/// Variable-length arrays: row r has the elements offsets[r] to offsets[r + 1] of `values`.
 #[repr(C)]
 pub struct CArrays {
     /// rows + 1 numbers.
     pub offsets: *mut i64,
-    /// How many offsets.
+    /// Number of offsets.
     pub offset_count: usize,
-    /// The elements, in the byte order of the machine.
+    /// Elements, in native byte order.
     pub values: *mut u8,
-    /// Bytes of `values`.
+    /// Size of `values` in bytes.
     pub value_bytes: usize,
-    /// A byte for each element, 1 where it is null; NULL if none may be null.
+    /// A byte for each element, 1 if it is null; NULL if no element can be null.
     pub nulls: *mut u8,
-    /// Bytes of `nulls`.
+    /// Size of `nulls` in bytes.
     pub null_bytes: usize,
     /// Type of the elements.
     pub cell_type: i32,
@@ -382,28 +383,28 @@ pub struct CNewColumn {
     pub reserved: u32,
     /// TTYPEn.
     pub name: *const c_char,
-    /// TFORMn of a binary table, such as "1E", "20A" or "3J"; unsigned integers and signed bytes by the letters U (16 bits),
-    /// V (32 bits), W (64 bits) and S (bytes), as in CFITSIO.
+    /// TFORMn of a binary table, such as "1E", "20A" or "3J"; unsigned integers and signed bytes have the letters U (16
+    /// bits), V (32 bits), W (64 bits) and S (bytes), as in CFITSIO.
     pub form: *const c_char,
     /// TUNITn; may be NULL.
     pub unit: *const c_char,
 }
 
-/// Cells of a column to be written.
+/// Cells of a column to write.
 #[repr(C)]
 pub struct CCells {
-    /// The cells, one after another, in the byte order of the machine; text padded with NUL or blanks.
+    /// Cells, one after another, in native byte order; text is padded with NUL or blanks.
     pub values: *const c_void,
-    /// Bytes of `values`.
+    /// Size of `values` in bytes.
     pub bytes: usize,
-    /// A byte for each element, 1 where it is null; may be NULL.
+    /// A byte for each element, 1 if it is null; may be NULL.
     pub nulls: *const u8,
-    /// For arrays of variable length: rows + 1 numbers, where the array of each row begins among the elements of `values`, and
-    /// where the last one ends; otherwise NULL.
+    /// For variable-length arrays, rows + 1 numbers: the index among the elements of `values` at which the array of
+    /// each row begins, and the end of the last array; otherwise NULL.
     pub offsets: *const i64,
 }
 
-/// The number of a pixel type in the interface.
+/// Returns the number of a pixel type in the interface.
 pub(crate) fn code_of(pixel: PixelType) -> i32 {
     match pixel {
         PixelType::U8 => TACHYFITS_UINT8,
@@ -419,7 +420,7 @@ pub(crate) fn code_of(pixel: PixelType) -> i32 {
     }
 }
 
-/// The pixel type of a number of the interface.
+/// Returns the pixel type of a number of the interface.
 pub(crate) fn pixel_of(code: i32) -> Option<PixelType> {
     Some(match code {
         TACHYFITS_UINT8 => PixelType::U8,

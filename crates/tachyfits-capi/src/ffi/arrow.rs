@@ -1,4 +1,4 @@
-//! Rows of tables for libraries that take Arrow.
+//! Rows of tables as Arrow streams.
 
 use std::ffi::c_char;
 use std::sync::Arc;
@@ -9,12 +9,13 @@ use super::{call, guarded, optional_text, put, reference, slice};
 use crate::handles::FileHandle;
 use crate::types::{CError, COptions};
 
-/// Give rows of a table as a stream of Arrow batches, for pyarrow, polars, DuckDB and others: `count` columns, or all if
-/// `columns` is NULL; of `rows` rows from `first` (UINT64_MAX: to the end) those that meet `condition`, which may be NULL;
-/// `batch_rows` rows are read at a time (0: 100000). The consumer releases the stream; the file may be closed before.
+/// Export rows of a table as a stream of Arrow batches, for pyarrow, polars, DuckDB and others: `count` columns, or all
+/// if `columns` is NULL; of `rows` rows from `first` (UINT64_MAX: to the end) those that satisfy `condition`, which may
+/// be NULL; `batch_rows` rows are read at a time (0: 100000). The consumer releases the stream; the file may be closed
+/// before.
 ///
-/// Array cells are fixed-size lists, nested in the order of C, cells of different lengths large lists, complex numbers lists of
-/// two floats, text UTF-8. Units, descriptions and TFORMn are in the metadata of the fields.
+/// Array cells are fixed-size lists, nested in C order, cells of different lengths large lists, complex numbers lists
+/// of two floats, text UTF-8. Units, descriptions and TFORMn are in the metadata of the fields.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_export_arrow(
     file: *const FileHandle,
@@ -34,8 +35,10 @@ pub extern "C" fn tachyfits_export_arrow(
             let table = Arc::new(reference(file, "file")?.table(hdu)?);
             let columns = match columns.is_null() {
                 true => None,
-                // A negative number becomes one that no table has.
-                false => Some(slice(columns, count, "columns")?.iter().map(|&one| one as usize)),
+                // A negative number converts to a column that no table has.
+                false => {
+                    Some(slice(columns, count, "columns")?.iter().map(|&column| column as usize))
+                }
             };
             let call = call(options)?;
             let request = Request {

@@ -1,4 +1,4 @@
-//! Arrays as DLPack describes them: memory, type and shape, with a function that frees them.
+//! Arrays in the form of DLPack: memory, type and shape, with a function that frees them.
 
 use std::ffi::c_void;
 
@@ -13,7 +13,7 @@ pub struct DLPackVersion {
     pub minor: u32,
 }
 
-/// Where the memory is.
+/// Device of the memory.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct DLDevice {
@@ -26,7 +26,7 @@ pub struct DLDevice {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct DLDataType {
-    /// 0: signed integers, 1: unsigned ones, 2: floats.
+    /// 0: signed integers, 1: unsigned integers, 2: floats.
     pub code: u8,
     pub bits: u8,
     pub lanes: u16,
@@ -44,7 +44,7 @@ pub struct DLTensor {
     pub byte_offset: u64,
 }
 
-/// An array and the function that frees it.
+/// An array, and the function that frees it.
 #[repr(C)]
 pub struct DLManagedTensorVersioned {
     pub version: DLPackVersion,
@@ -54,7 +54,7 @@ pub struct DLManagedTensorVersioned {
     pub dl_tensor: DLTensor,
 }
 
-/// Memory of a tensor.
+/// Memory owned by a tensor.
 struct Owner {
     memory: AlignedBytes,
     shape: Vec<i64>,
@@ -64,7 +64,7 @@ struct Owner {
 /// The processor's memory (kDLCPU).
 const CPU: DLDevice = DLDevice { device_type: 1, device_id: 0 };
 
-/// Hands pixels over; `lengths` are those of the axes, NAXIS1 first.
+/// Exports pixels; `lengths` are those of the axes, NAXIS1 first.
 pub(super) fn exported(
     memory: AlignedBytes,
     pixel: PixelType,
@@ -105,8 +105,8 @@ pub(super) fn exported(
 /// Frees a tensor.
 extern "C" fn release(tensor: *mut DLManagedTensorVersioned) {
     super::infallible((), || {
-        if let Some(tensor) = super::taken(tensor) {
-            drop(super::taken(tensor.manager_ctx.cast::<Owner>()));
+        if let Some(tensor) = super::into_box(tensor) {
+            drop(super::into_box(tensor.manager_ctx.cast::<Owner>()));
         }
     });
 }

@@ -1,15 +1,15 @@
-//! Files and the facts of their HDUs.
+//! Files, and facts about their HDUs.
 
 use std::ffi::c_char;
 
 use super::{
-    call, check_bytes, guarded, infallible, mutable, optional_text, owned_text, path, put,
-    put_handle, reference, slice, taken, text,
+    call, check_bytes, guarded, infallible, into_box, mutable, optional_text, owned_text, path,
+    put, put_handle, reference, slice, text,
 };
 use crate::handles::FileHandle;
 use crate::types::{CError, CFacts, COptions};
 
-/// Open a file, which costs its headers. gzip content is inflated. Free it with tachyfits_close.
+/// Open a file and read its headers. gzip content is inflated. Free it with tachyfits_close.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_open(
     path_name: *const c_char,
@@ -22,7 +22,7 @@ pub extern "C" fn tachyfits_open(
     })
 }
 
-/// Open the bytes of a file, which are copied; `name` is for messages and may be NULL.
+/// Open the bytes of a file, which are copied; `name` is used in messages and may be NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_open_memory(
     bytes: *const u8,
@@ -44,7 +44,7 @@ pub extern "C" fn tachyfits_open_memory(
     })
 }
 
-/// Make another handle of an open file, which is closed for itself: for copies of objects in C++ and other languages.
+/// Create another handle of an open file, to be closed separately: for copies of objects in C++ and other languages.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_file_copy(
     file: *const FileHandle,
@@ -59,7 +59,7 @@ pub extern "C" fn tachyfits_file_copy(
 /// Close a file.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_close(file: *mut FileHandle) {
-    infallible((), || drop(taken(file)));
+    infallible((), || drop(into_box(file)));
 }
 
 /// Return the number of HDUs; 0 for NULL.
@@ -68,7 +68,7 @@ pub extern "C" fn tachyfits_hdus(file: *const FileHandle) -> usize {
     infallible(0, || reference(file, "file").map_or(0, |file| file.0.hdus().len()))
 }
 
-/// Find the first HDU with this EXTNAME in either case, and this EXTVER if it is not 0.
+/// Find the first HDU with this EXTNAME, in either case, and with this EXTVER unless it is 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_find(
     file: *const FileHandle,
@@ -82,7 +82,7 @@ pub extern "C" fn tachyfits_find(
     })
 }
 
-/// Describe an HDU: set facts.bytes to sizeof(tachyfits_facts) before.
+/// Describe an HDU. Set facts.bytes to sizeof(tachyfits_facts) first.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_describe(
     file: *const FileHandle,
@@ -98,7 +98,7 @@ pub extern "C" fn tachyfits_describe(
     })
 }
 
-/// Store the lengths of the axes of an image, NAXIS1 first, as many as there is room for; and their number.
+/// Store the lengths of an image's axes, NAXIS1 first, as many as fit in `room`, and their number.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_axes(
     file: *const FileHandle,
@@ -119,7 +119,7 @@ pub extern "C" fn tachyfits_axes(
     })
 }
 
-/// Return a warning about the file, from 0; NULL after the last one. Free it with tachyfits_text_free.
+/// Return a warning about the file, by number from 0; NULL after the last one. Free it with tachyfits_text_free.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_warning(file: *const FileHandle, number: usize) -> *mut c_char {
     infallible(std::ptr::null_mut(), || {

@@ -1,15 +1,15 @@
-//! Headers: cards by keyword. Keywords may be written in either case; long strings are one card.
+//! Headers: cards by keyword. Keywords may be written in either case; a long string is one card.
 
 use std::ffi::{c_char, c_int};
 
 use super::{
-    guarded, infallible, mutable, owned_text, put, put_handle, put_text, reference, taken, text,
+    guarded, infallible, into_box, mutable, owned_text, put, put_handle, put_text, reference, text,
     write_card,
 };
 use crate::handles::{FileHandle, HeaderHandle, Outcome};
 use crate::types::CError;
 
-/// Copy the header of an HDU; of a compressed image that of the image. Free it with tachyfits_header_free.
+/// Copy the header of an HDU; for a compressed image, that of the image. Free it with tachyfits_header_free.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_header_of(
     file: *const FileHandle,
@@ -26,7 +26,7 @@ pub extern "C" fn tachyfits_header_new(header: *mut *mut HeaderHandle, error: *m
     guarded(error, || put_handle(header, "header", || Ok(HeaderHandle(tachyfits::Header::new()))))
 }
 
-/// Copy a header with every card as it is.
+/// Copy a header; every card stays unchanged.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_header_copy(
     header: *const HeaderHandle,
@@ -41,7 +41,7 @@ pub extern "C" fn tachyfits_header_copy(
 /// Free a header.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_header_free(header: *mut HeaderHandle) {
-    infallible((), || drop(taken(header)));
+    infallible((), || drop(into_box(header)));
 }
 
 fn get<T>(
@@ -53,7 +53,7 @@ fn get<T>(
     put(value, "value", || read(reference(header, "header")?, text(keyword, "keyword")?))
 }
 
-/// Store an integer; TACHYFITS_ABSENT without such a card.
+/// Store the integer of a card; return TACHYFITS_ABSENT if there is no such card.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_get_i64(
     header: *const HeaderHandle,
@@ -64,7 +64,7 @@ pub extern "C" fn tachyfits_get_i64(
     guarded(error, || get(header, keyword, value, HeaderHandle::integer))
 }
 
-/// Store a number; TACHYFITS_ABSENT without such a card.
+/// Store the number of a card; return TACHYFITS_ABSENT if there is no such card.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_get_f64(
     header: *const HeaderHandle,
@@ -75,7 +75,7 @@ pub extern "C" fn tachyfits_get_f64(
     guarded(error, || get(header, keyword, value, HeaderHandle::real))
 }
 
-/// Store 1 for T and 0 for F; TACHYFITS_ABSENT without such a card.
+/// Store 1 for T and 0 for F; return TACHYFITS_ABSENT if there is no such card.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_get_logical(
     header: *const HeaderHandle,
@@ -88,8 +88,8 @@ pub extern "C" fn tachyfits_get_logical(
     })
 }
 
-/// Copy text, UTF-8 with NUL, cut at `room`; store its whole length, if `length` is not NULL. TACHYFITS_ABSENT without such a
-/// card.
+/// Copy the text of a card, UTF-8 with NUL, truncated to `room` bytes; store its whole length if `length` is not NULL.
+/// Return TACHYFITS_ABSENT if there is no such card.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_get_text(
     header: *const HeaderHandle,
@@ -111,7 +111,8 @@ pub extern "C" fn tachyfits_cards(header: *const HeaderHandle) -> usize {
     infallible(0, || reference(header, "header").map_or(0, |header| header.cards().len()))
 }
 
-/// Store keyword, value and comment of a card as texts, each freed with tachyfits_text_free. TACHYFITS_ABSENT after the last.
+/// Store keyword, value and comment of a card as texts, each freed with tachyfits_text_free. Return TACHYFITS_ABSENT
+/// after the last card.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_card(
     header: *const HeaderHandle,
@@ -225,7 +226,7 @@ pub extern "C" fn tachyfits_add_commentary(
     })
 }
 
-/// Remove the cards of a keyword; TACHYFITS_ABSENT without any.
+/// Remove the cards of a keyword; return TACHYFITS_ABSENT if there are none.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_remove(
     header: *mut HeaderHandle,

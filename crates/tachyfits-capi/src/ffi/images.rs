@@ -1,6 +1,6 @@
-//! Pixels: reading, statistics, reductions, and images that are computed when they are read.
+//! Pixels: reading, statistics, reductions, and images computed on reading.
 //!
-//! `ranges` has one range for each axis, NAXIS1 first; NULL stands for the whole image. `region` may be NULL.
+//! `ranges` has one range for each axis, NAXIS1 first; NULL means the whole image. `region` may be NULL.
 
 use std::ffi::{c_char, c_void};
 
@@ -19,7 +19,7 @@ use crate::types::{
     TACHYFITS_ELLIPSE, TACHYFITS_NULLS_NAN, TACHYFITS_POLYGON, pixel_of,
 };
 
-/// The ranges of all axes, with the steps that stand for 1.
+/// Converts the ranges of all axes; a step of 0 becomes 1.
 pub(super) fn ranges_of(ranges: *const CRange, naxis: usize) -> Outcome<Option<Vec<AxisRange>>> {
     if ranges.is_null() {
         return Ok(None);
@@ -56,7 +56,7 @@ fn region_of(region: *const CRegion) -> Outcome<Option<Region>> {
     }))
 }
 
-/// Runs an operation on a part of an image.
+/// Runs an operation on a section of an image.
 fn with_part<T>(
     (file, hdu): (*const FileHandle, usize),
     ranges: *const CRange,
@@ -75,7 +75,7 @@ pub(super) fn pixel_type(code: i32) -> Outcome<PixelType> {
     })
 }
 
-/// The caller's account of undefined pixels, checked before anything is read; none if it wants none.
+/// Returns the caller's struct for undefined pixels, validated before reading; `None` if it is NULL.
 fn nulls_of<'a>(call: &Call<'_>) -> Outcome<Option<&'a mut CNulls>> {
     if call.nulls.is_null() {
         return Ok(None);
@@ -89,7 +89,7 @@ fn nulls_of<'a>(call: &Call<'_>) -> Outcome<Option<&'a mut CNulls>> {
     Err(Failure::argument("nulls.policy", nulls.policy, "a policy of the header", hint))
 }
 
-/// Fills the caller's account of undefined pixels.
+/// Fills the caller's struct for undefined pixels.
 fn take_nulls(
     nulls: Option<&mut CNulls>,
     (image, pixel, pixels): (&Image, PixelType, &[u8]),
@@ -106,10 +106,10 @@ fn take_nulls(
 
 /// Read pixels into an array of `bytes` bytes, the first axis the fastest.
 ///
-/// As TACHYFITS_FLOAT or TACHYFITS_DOUBLE they are physical values, NaN where undefined (NaN or BLANK). A type of integers
-/// must hold every pixel, or there is an error; without conversion they are read as pixel_type of tachyfits_describe, or
-/// with the flag TACHYFITS_STORED as stored_type. `nulls` of the options takes the number of undefined pixels, and a flag
-/// for each.
+/// TACHYFITS_FLOAT and TACHYFITS_DOUBLE are physical values, NaN if undefined (NaN or BLANK). An integer type must
+/// represent every pixel, or an error is returned; to read without conversion, use pixel_type of tachyfits_describe, or
+/// stored_type with the flag TACHYFITS_STORED. `nulls` of the options receives the number of undefined pixels, and a
+/// flag for each pixel.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_read(
     file: *const FileHandle,
@@ -132,7 +132,7 @@ pub extern "C" fn tachyfits_read(
     })
 }
 
-/// Read a run of pixels in the order of the file, by the number of the first one and their count, as tachyfits_read does.
+/// Read a run of pixels in file order, by the number of the first pixel and their count, like tachyfits_read.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_read_run(
     file: *const FileHandle,
@@ -155,8 +155,8 @@ pub extern "C" fn tachyfits_read_run(
     })
 }
 
-/// Read pixels, as tachyfits_read does, into memory that comes with its type and shape, in the order of C (NAXIS1 is the last
-/// axis): for NumPy, PyTorch and others. Its `deleter` frees it.
+/// Read pixels, like tachyfits_read, into new memory with type and shape, in C order (NAXIS1 is the last axis): for
+/// NumPy, PyTorch and others. Its `deleter` frees it.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_read_dlpack(
     file: *const FileHandle,
@@ -181,7 +181,7 @@ pub extern "C" fn tachyfits_read_dlpack(
     })
 }
 
-/// Compute statistics in one pass: set stats.bytes to sizeof(tachyfits_stats) before.
+/// Compute statistics in one pass. Set stats.bytes to sizeof(tachyfits_stats) first.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_statistics(
     file: *const FileHandle,
@@ -200,7 +200,8 @@ pub extern "C" fn tachyfits_statistics(
     })
 }
 
-/// Compute exact quantiles: `fractions` from 0 to 1, 0.5 is the median; one number each, NaN without defined pixels.
+/// Compute exact quantiles: `fractions` are from 0 to 1, 0.5 is the median; store one number for each, NaN if no pixel
+/// is defined.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_quantiles(
     file: *const FileHandle,
@@ -221,8 +222,8 @@ pub extern "C" fn tachyfits_quantiles(
     })
 }
 
-/// Count pixels in equal bins from `low` to `high`, the upper edge included; `rest`, which may be NULL, takes 3 numbers: the
-/// undefined pixels, those below and those above.
+/// Count pixels in equal bins from `low` to `high`, including the upper edge; `rest`, which may be NULL, receives 3
+/// numbers: the undefined pixels, those below and those above.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_histogram(
     file: *const FileHandle,
@@ -249,9 +250,9 @@ pub extern "C" fn tachyfits_histogram(
     })
 }
 
-/// Reduce axes (0 is NAXIS1) by a statistic: "mean", "std", "median", "percentile90" and others; the error of an unknown
-/// name lists them. `out` takes a number for each pixel of the other axes, `room` in all; a region is in the plane of NAXIS1
-/// and NAXIS2, both of which are then reduced.
+/// Reduce axes (0 is NAXIS1) by a statistic: "mean", "std", "median", "percentile90" and others; the error of an
+/// unknown name lists them. `out` has space for `room` numbers, one for each pixel of the other axes; a region is in
+/// the plane of NAXIS1 and NAXIS2, both of which are then reduced.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_reduce(
     file: *const FileHandle,
@@ -275,8 +276,8 @@ pub extern "C" fn tachyfits_reduce(
     })
 }
 
-/// Make an image of an expression such as "where(a > 3 * b, a, nan)" of images by name: a file of one HDU whose pixels are
-/// computed when they are read. The files may be closed before it.
+/// Create an image from an expression such as "where(a > 3 * b, a, nan)" of named images: a file of one HDU whose
+/// pixels are computed on reading. The input files may be closed before it.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_evaluate(
     expression: *const c_char,
@@ -302,7 +303,7 @@ pub extern "C" fn tachyfits_evaluate(
     })
 }
 
-/// Cut a section out of an image: a file of one HDU, with its coordinates, read when it is used.
+/// Cut a section out of an image: a file of one HDU, with its coordinates, read on use.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_cut(
     file: *const FileHandle,
@@ -318,8 +319,8 @@ pub extern "C" fn tachyfits_cut(
     })
 }
 
-/// Put the axes of an image in another order: the new axis n is axis `order[n]`, 0 for NAXIS1, of `naxis` axes; a file of one
-/// HDU, with its coordinates, read when it is used.
+/// Reorder the axes of an image: the new axis n is axis `order[n]`, 0 for NAXIS1, of `naxis` axes; a file of one HDU,
+/// with its coordinates, read on use.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_reorder(
     file: *const FileHandle,
@@ -337,7 +338,7 @@ pub extern "C" fn tachyfits_reorder(
     })
 }
 
-/// Give an image other cards, besides those of its structure and scaling, which stay; a file of one HDU, read when it is used.
+/// Replace the cards of an image, except those of its structure and scaling; a file of one HDU, read on use.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_with_header(
     file: *const FileHandle,
@@ -353,8 +354,8 @@ pub extern "C" fn tachyfits_with_header(
     })
 }
 
-/// Smooth an image along an axis: "hanning", "boxcar" (`width` pixels) or "gaussian" (`width` is its sigma in pixels); a file
-/// of one HDU, computed when it is read.
+/// Smooth an image along an axis: "hanning", "boxcar" (`width` pixels) or "gaussian" (`width` is its sigma in pixels);
+/// a file of one HDU, computed on reading.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_smooth(
     file: *const FileHandle,

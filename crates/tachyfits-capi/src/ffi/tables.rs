@@ -27,7 +27,7 @@ pub extern "C" fn tachyfits_column_find(
     })
 }
 
-/// Describe a column: set facts.bytes to sizeof(tachyfits_column_facts) before.
+/// Describe a column. Set facts.bytes to sizeof(tachyfits_column_facts) first.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_column_describe(
     file: *const FileHandle,
@@ -92,8 +92,8 @@ pub extern "C" fn tachyfits_read_columns(
     })
 }
 
-/// Find the rows from `first` that meet a condition, such as "MAG < 20 && CLASS == 'STAR'": their numbers from 0, freed with
-/// tachyfits_rows_free.
+/// Find the rows from `first` that satisfy a condition, such as "MAG < 20 && CLASS == 'STAR'": store their numbers from
+/// 0, freed with tachyfits_rows_free.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_rows_where(
     file: *const FileHandle,
@@ -125,7 +125,7 @@ pub extern "C" fn tachyfits_rows_free(rows: *mut u64, count: usize) {
     infallible((), || free(rows, count));
 }
 
-/// Read the arrays of a column of variable length; free them with tachyfits_arrays_free.
+/// Read the arrays of a variable-length column; free them with tachyfits_arrays_free.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_read_arrays(
     file: *const FileHandle,
@@ -141,23 +141,23 @@ pub extern "C" fn tachyfits_read_arrays(
         put(arrays, "arrays", || {
             let table = reference(file, "file")?.table(hdu)?;
             let range = Rows::Range(first..first.saturating_add(rows));
-            let (read, _) =
+            let (result, _) =
                 table.read_arrays(number(column)?, false, &range, &call(options)?.run())?;
-            let nulls = read.nulls.unwrap_or_default();
+            let nulls = result.nulls.unwrap_or_default();
             Ok(CArrays {
-                offset_count: read.offsets.len(),
-                offsets: leaked(read.offsets),
-                value_bytes: read.values.len(),
-                values: leaked(read.values),
+                offset_count: result.offsets.len(),
+                offsets: leaked(result.offsets),
+                value_bytes: result.values.len(),
+                values: leaked(result.values),
                 null_bytes: nulls.len(),
                 nulls: leaked(nulls),
-                cell_type: type_of(read.cells.kind),
+                cell_type: type_of(result.cells.kind),
             })
         })
     })
 }
 
-/// Free what tachyfits_read_arrays stored.
+/// Free the arrays that tachyfits_read_arrays stored.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_arrays_free(arrays: *mut CArrays) {
     infallible((), || {
@@ -171,7 +171,7 @@ pub extern "C" fn tachyfits_arrays_free(arrays: *mut CArrays) {
     });
 }
 
-/// Numbers for the caller; NULL for none.
+/// Allocates numbers for the caller; NULL if there are none.
 fn leaked<T>(numbers: Vec<T>) -> *mut T {
     match numbers.is_empty() {
         true => std::ptr::null_mut(),
@@ -182,7 +182,7 @@ fn leaked<T>(numbers: Vec<T>) -> *mut T {
 fn free<T>(numbers: *mut T, count: usize) {
     if !numbers.is_null() && count > 0 {
         let slice = std::ptr::slice_from_raw_parts_mut(numbers, count);
-        // SAFETY: numbers that `leaked` gave, with their count, freed once, as the header says.
+        // SAFETY: numbers from `leaked`, with their count, freed once, as the header requires.
         drop(unsafe { Box::from_raw(slice) });
     }
 }

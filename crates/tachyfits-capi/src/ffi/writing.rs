@@ -1,4 +1,4 @@
-//! New files and changes of existing ones.
+//! New files, and changes of existing files.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -8,8 +8,8 @@ use tachyfits::{Header, NewPixels, Rows};
 use super::images::{pixel_type, ranges_of};
 use super::tables::number;
 use super::{
-    call, check_bytes, guarded, infallible, mutable, optional_text, path, put_handle, reference,
-    slice, taken, text, write_card,
+    call, check_bytes, guarded, infallible, into_box, mutable, optional_text, path, put_handle,
+    reference, slice, text, write_card,
 };
 use crate::failure::Failure;
 use crate::handles::header_handle::real;
@@ -17,8 +17,8 @@ use crate::handles::new_files::{cells_input, new_column};
 use crate::handles::{EditorHandle, FileHandle, HeaderHandle, Outcome, WriterHandle};
 use crate::types::{CCells, CEncoding, CError, CNewColumn, COptions, CRange};
 
-/// Begin a new file, which appears under its name with tachyfits_commit. An existing one is an error without the flag
-/// TACHYFITS_OVERWRITE. NULL begins a temporary file without a name, for tachyfits_commit_open.
+/// Create a new file, which appears under its name with tachyfits_commit. An existing file is an error without the flag
+/// TACHYFITS_OVERWRITE. NULL creates a temporary file without a name, for tachyfits_commit_open.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_create(
     path_name: *const c_char,
@@ -53,7 +53,7 @@ fn encoding_of(encoding: *const CEncoding) -> Outcome<Option<NewPixels>> {
     Ok(Some(pixels.scaling(scaling).blank((encoding.has_blank != 0).then_some(blank))))
 }
 
-/// The cells of columns; `elements` says how many a cell of a column has.
+/// Converts the cells of columns; `elements` returns the number of elements in a cell of a column.
 fn inputs<'a>(
     cells: &'a [CCells],
     rows: u64,
@@ -79,9 +79,9 @@ fn inputs<'a>(
     Ok(inputs)
 }
 
-/// Write an image as the next HDU. `axes` has `naxis` lengths, NAXIS1 first; `header`, which may be NULL, its cards besides
-/// those of the structure; `compression` is NULL, or "RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1". `encoding` of the
-/// options says how pixels are stored.
+/// Write an image as the next HDU. `axes` has `naxis` lengths, NAXIS1 first; `header`, which may be NULL, contains its
+/// cards except those of the structure; `compression` is NULL, or "RICE_1", "GZIP_1", "GZIP_2", "PLIO_1",
+/// "HCOMPRESS_1". `encoding` of the options determines how pixels are stored.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_write_image(
     writer: *mut WriterHandle,
@@ -148,13 +148,13 @@ pub extern "C" fn tachyfits_write_rows(
     })
 }
 
-/// End a table; the next HDU and tachyfits_commit do so, too.
+/// End a table. The next HDU and tachyfits_commit end it as well.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_end_table(writer: *mut WriterHandle, error: *mut CError) -> i32 {
     guarded(error, || mutable(writer, "writer")?.end_table())
 }
 
-/// Copy an HDU of a file, also one that is computed, as the next HDU.
+/// Copy an HDU of a file, which may be a computed one, as the next HDU.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_copy_hdu(
     writer: *mut WriterHandle,
@@ -166,7 +166,7 @@ pub extern "C" fn tachyfits_copy_hdu(
     tachyfits_copy_with_header(writer, file, hdu, std::ptr::null(), options, error)
 }
 
-/// Copy an HDU with other cards, besides those of its structure and scaling, which stay.
+/// Copy an HDU with other cards, except those of its structure and scaling.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_copy_with_header(
     writer: *mut WriterHandle,
@@ -186,16 +186,16 @@ pub extern "C" fn tachyfits_copy_with_header(
     })
 }
 
-/// Give the new file its name, and free the writer; after an error nothing was written.
+/// Give the new file its name, and free the writer; after an error no file is created or replaced.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_commit(writer: *mut WriterHandle, error: *mut CError) -> i32 {
-    guarded(error, || match taken(writer) {
+    guarded(error, || match into_box(writer) {
         Some(writer) => writer.commit(),
         None => Err(super::is_null("writer")),
     })
 }
 
-/// Complete the new file, open it, and free the writer. One without a name lasts until it is closed.
+/// Complete the new file, open it, and free the writer. A file without a name exists until it is closed.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_commit_open(
     writer: *mut WriterHandle,
@@ -203,7 +203,7 @@ pub extern "C" fn tachyfits_commit_open(
     error: *mut CError,
 ) -> i32 {
     guarded(error, || {
-        let writer = taken(writer).ok_or_else(|| super::is_null("writer"))?;
+        let writer = into_box(writer).ok_or_else(|| super::is_null("writer"))?;
         put_handle(file, "file", || writer.open())
     })
 }
@@ -211,7 +211,7 @@ pub extern "C" fn tachyfits_commit_open(
 /// Free a writer without writing its file.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_abandon(writer: *mut WriterHandle) {
-    infallible((), || drop(taken(writer)));
+    infallible((), || drop(into_box(writer)));
 }
 
 /// Begin changes of a file, which tachyfits_edit_commit writes: all, or none.
@@ -224,7 +224,7 @@ pub extern "C" fn tachyfits_edit(
     guarded(error, || put_handle(editor, "editor", || EditorHandle::open(path(path_name)?)))
 }
 
-/// Set a card of an HDU to an integer; `comment` may be NULL, which keeps the comment that is there.
+/// Set a card of an HDU to an integer; a NULL `comment` keeps the existing comment.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_edit_i64(
     editor: *mut EditorHandle,
@@ -293,7 +293,7 @@ pub extern "C" fn tachyfits_edit_text(
     })
 }
 
-/// Remove the cards of a keyword; TACHYFITS_ABSENT without any.
+/// Remove the cards of a keyword; return TACHYFITS_ABSENT if there are none.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_edit_remove(
     editor: *mut EditorHandle,
@@ -307,7 +307,7 @@ pub extern "C" fn tachyfits_edit_remove(
     })
 }
 
-/// Give pixels of a section other values; `ranges`, whose steps must not be negative, may be NULL for all pixels. `type` is the
+/// Replace pixels of a section; `ranges`, whose steps must not be negative, may be NULL for all pixels. `type` is the
 /// image's own (pixel_type of tachyfits_describe, or stored_type with the flag TACHYFITS_STORED), or TACHYFITS_FLOAT or
 /// TACHYFITS_DOUBLE for physical values, which are scaled and rounded, NaN to BLANK. DATAMIN and DATAMAX are removed.
 #[unsafe(no_mangle)]
@@ -330,8 +330,8 @@ pub extern "C" fn tachyfits_edit_pixels(
     })
 }
 
-/// Give cells of a column other values: of `count` rows, whose numbers from 0 are in `rows`, or of the rows from `first` if `rows`
-/// is NULL.
+/// Replace cells of a column: in `count` rows, whose numbers from 0 are in `rows`, or from row `first` on if `rows` is
+/// NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_edit_cells(
     editor: *mut EditorHandle,
@@ -346,13 +346,13 @@ pub extern "C" fn tachyfits_edit_cells(
 ) -> i32 {
     guarded(error, || {
         let (editor, column) = (mutable(editor, "editor")?, number(column)?);
-        let chosen = match rows.is_null() {
+        let selection = match rows.is_null() {
             true => Rows::Range(first..first.saturating_add(count)),
             false => Rows::List(slice(rows, count as usize, "rows")?),
         };
         let cells = std::slice::from_ref(reference(cells, "cells")?);
         let inputs = inputs(cells, count, |_| editor.elements(hdu, column))?;
-        editor.cells((hdu, column), &chosen, &inputs[0], &call(options)?)
+        editor.cells((hdu, column), &selection, &inputs[0], &call(options)?)
     })
 }
 
@@ -382,7 +382,7 @@ pub extern "C" fn tachyfits_edit_commit(
     options: *const COptions,
     error: *mut CError,
 ) -> i32 {
-    guarded(error, || match taken(editor) {
+    guarded(error, || match into_box(editor) {
         Some(editor) => editor.commit(&call(options)?),
         None => Err(super::is_null("editor")),
     })
@@ -391,5 +391,5 @@ pub extern "C" fn tachyfits_edit_commit(
 /// Free an editor without changing the file.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_edit_abandon(editor: *mut EditorHandle) {
-    infallible((), || drop(taken(editor)));
+    infallible((), || drop(into_box(editor)));
 }

@@ -1,4 +1,4 @@
-//! The options of one call.
+//! Options of a call.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,22 +12,22 @@ use crate::types::{
     TACHYFITS_STORAGE_MAP, TACHYFITS_STORAGE_MEMORY, TACHYFITS_STORAGE_READ, TACHYFITS_STRICT,
 };
 
-/// Threads of the operations that do not say how many; 0 for one per core.
+/// Default number of threads; 0 for one per core.
 static DEFAULT_THREADS: AtomicU32 = AtomicU32::new(0);
 
-/// Sets the threads of operations that do not say how many.
+/// Sets the default number of threads.
 pub(crate) fn set_default_threads(threads: u32) {
     DEFAULT_THREADS.store(threads, Ordering::Relaxed);
 }
 
-/// The options of a call, checked.
+/// Validated options of a call.
 #[derive(Clone, Copy)]
 pub(crate) struct Call<'a> {
     pub(crate) threads: u32,
     pub(crate) storage: i32,
     pub(crate) flags: u32,
     pub(crate) job: Option<&'a JobHandle>,
-    /// Pointers of the caller, which only `ffi` follows.
+    /// Pointer of the caller; only `ffi` dereferences it.
     pub(crate) nulls: *mut CNulls,
     pub(crate) encoding: *const CEncoding,
 }
@@ -40,7 +40,7 @@ impl Default for Call<'_> {
 }
 
 impl<'a> Call<'a> {
-    /// How operations run.
+    /// Returns the options for running operations.
     pub(crate) fn run(&self) -> RunOptions<'a> {
         let threads = match self.threads {
             0 => DEFAULT_THREADS.load(Ordering::Relaxed),

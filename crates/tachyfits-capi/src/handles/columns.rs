@@ -1,4 +1,4 @@
-//! Columns of tables: what they are, and their cells in the caller's arrays.
+//! Columns of tables: facts about them, and reading cells into the caller's arrays.
 
 use std::ops::Range;
 
@@ -14,29 +14,29 @@ use crate::types::{
     TACHYFITS_TEXT, code_of, pixel_of,
 };
 
-/// A column to be read into arrays of the caller.
+/// A column to read, and the caller's arrays.
 pub(crate) struct Output<'a> {
     pub(crate) column: usize,
     pub(crate) cell_type: i32,
     pub(crate) stored: bool,
     pub(crate) values: &'a mut [u8],
     pub(crate) nulls: Option<&'a mut [u8]>,
-    /// Set: how many elements are null.
+    /// Set to the number of null elements.
     pub(crate) null_count: u64,
 }
 
-/// Memory of some rows of a column between its own type and that of the caller.
+/// Buffers for some rows of a column, for conversion from its type to the caller's.
 struct Between {
     values: Vec<u8>,
     nulls: Vec<u8>,
     cells: Cells,
     converts: bool,
-    /// Elements of a row, and their bytes in the array of the caller.
+    /// Elements per row, and their bytes in the caller's array.
     elements: usize,
     row_bytes: usize,
 }
 
-/// Rows that are converted at a time: their numbers stay in the second-level cache.
+/// Rows converted at a time: their numbers stay in the second-level cache.
 const ROWS: u64 = 1 << 15;
 
 pub(crate) fn facts(table: &Table, column: usize) -> Outcome<CColumnFacts> {
@@ -81,7 +81,7 @@ pub(crate) fn read(
         output.null_count = 0;
     }
     let is_direct = between.iter().all(|between| !between.converts && !between.cells.nullable);
-    // The table refuses rows beyond its end before any array is changed.
+    // Rows beyond the end of the table are rejected before any array is changed.
     let block = if is_direct || end > table.layout().rows { count } else { ROWS.min(count) };
     for between in &mut between {
         between.allocate(block)?;
@@ -107,7 +107,7 @@ pub(crate) fn read(
     }
 }
 
-/// The part of an array that some rows take.
+/// Returns the part of an array for some rows.
 fn part_of<'a>(array: &'a mut [u8], rows: &Range<usize>, row_bytes: usize) -> &'a mut [u8] {
     &mut array[rows.start * row_bytes..rows.end * row_bytes]
 }
@@ -154,7 +154,7 @@ impl Between {
         })
     }
 
-    /// Makes room for some rows.
+    /// Allocates buffers for some rows.
     fn allocate(&mut self, rows: u64) -> Outcome<()> {
         let elements = rows.saturating_mul(self.cells.elements());
         if self.converts {
@@ -166,7 +166,8 @@ impl Between {
         Ok(())
     }
 
-    /// The column of some rows for the engine: in the caller's array, or here if it is converted.
+    /// Returns the destination of some rows: the caller's array, or the buffers if a conversion
+    /// follows.
     fn column<'a>(
         &'a mut self,
         output: &'a mut Output<'_>,
@@ -181,7 +182,7 @@ impl Between {
         ColumnOutput::new(output.column, values).raw(output.stored).nulls(nulls)
     }
 
-    /// Hands the cells of some rows over, converted to the type of the caller.
+    /// Converts the cells of some rows into the caller's arrays.
     fn give(&self, output: &mut Output<'_>, rows: &Range<usize>) -> Outcome<()> {
         let elements = rows.len() * self.elements;
         let marks = if self.cells.nullable { &self.nulls[..elements] } else { &[] };
@@ -207,7 +208,7 @@ impl Between {
     }
 }
 
-/// Zeros, or an error without memory.
+/// Allocates zeros, or returns an error.
 fn zeros(bytes: u64) -> Outcome<Vec<u8>> {
     let length = usize::try_from(bytes).unwrap_or(usize::MAX);
     Ok(memory::filled(length, 0, "the column in its own type")?)

@@ -1,18 +1,18 @@
-//! Numbers of one type as another that holds each of them.
+//! Lossless conversion of numbers to another type.
 
 use tachyfits::PixelType;
 
-/// A type of pixels or cells, in the byte order of the machine.
+/// A type of pixels or cells, in native byte order.
 trait Number: Copy {
     const BYTES: usize;
     fn load(bytes: &[u8]) -> Self;
     fn store(self, bytes: &mut [u8]);
-    /// The number as an integer, if it is one.
+    /// Returns the number as an integer, if it is whole.
     fn integer(self) -> Option<i128>;
     fn real(self) -> f64;
-    /// The integer in this type, if it holds it.
+    /// Converts an integer to this type, if it fits.
     fn of_integer(integer: i128) -> Option<Self>;
-    /// The real number rounded once to this type, which is one of floats.
+    /// Converts a real number to this type, a float, with one rounding.
     fn of_real(real: f64) -> Self;
     const IS_FLOAT: bool;
 }
@@ -70,7 +70,7 @@ macro_rules! floats {
             const IS_FLOAT: bool = true;
             bytes_of!($number);
 
-            // Beyond 2^64 no type of integers holds it; NaN is not whole.
+            // No integer type represents numbers beyond 2^64; NaN is not whole.
             #[inline(always)]
             fn integer(self) -> Option<i128> {
                 let whole = self.trunc() == self && self.abs() <= 18_446_744_073_709_551_616.0;
@@ -88,7 +88,7 @@ macro_rules! floats {
 integers!(u8 i8 u16 i16 u32 i32 u64 i64);
 floats!(f32 f64);
 
-/// Runs code for the Rust type of a pixel type.
+/// Runs code with the Rust type of a pixel type.
 macro_rules! with_type {
     ($pixel:expr, $number:ident => $code:expr) => {
         match $pixel {
@@ -110,10 +110,10 @@ macro_rules! with_type {
     }};
 }
 
-/// Convert numbers to another type; return the value of the first that the type does not hold.
+/// Convert numbers to another type; return the first value that the type cannot represent as an error.
 ///
-/// Floats take any number. Elements that `nulls` marks become NaN in floats; in integers they keep their number, or
-/// become 0 if the type does not hold it.
+/// Floats accept any number. Elements marked in `nulls` become NaN in floats; in integers they keep their number, or
+/// become 0 if the type cannot represent it.
 pub(crate) fn convert(
     (numbers, from): (&[u8], PixelType),
     (out, to): (&mut [u8], PixelType),
@@ -126,16 +126,16 @@ fn each<From: Number, To: Number>(numbers: &[u8], out: &mut [u8], nulls: &[u8]) 
     let pairs = numbers.chunks_exact(From::BYTES).zip(out.chunks_exact_mut(To::BYTES));
     if nulls.is_empty() {
         for (number, place) in pairs {
-            one::<From, To>(From::load(number))?.store(place);
+            converted::<From, To>(From::load(number))?.store(place);
         }
         return Ok(());
     }
     for ((number, place), null) in pairs.zip(nulls) {
         let number = From::load(number);
         match *null != 0 {
-            false => one::<From, To>(number)?,
+            false => converted::<From, To>(number)?,
             true if To::IS_FLOAT => To::of_real(f64::NAN),
-            true => one::<From, To>(number).unwrap_or(To::of_real(0.0)),
+            true => converted::<From, To>(number).unwrap_or(To::of_real(0.0)),
         }
         .store(place);
     }
@@ -143,7 +143,7 @@ fn each<From: Number, To: Number>(numbers: &[u8], out: &mut [u8], nulls: &[u8]) 
 }
 
 #[inline(always)]
-fn one<From: Number, To: Number>(number: From) -> Result<To, f64> {
+fn converted<From: Number, To: Number>(number: From) -> Result<To, f64> {
     match To::IS_FLOAT {
         true => Ok(To::of_real(number.real())),
         false => number.integer().and_then(To::of_integer).ok_or_else(|| number.real()),
@@ -154,7 +154,7 @@ fn one<From: Number, To: Number>(number: From) -> Result<To, f64> {
 mod tests {
     use super::*;
 
-    /// The same by decimal text, which no conversion of types takes part in.
+    /// Converts through decimal text, independently of the tested conversion.
     fn by_text(number: &str, to: PixelType) -> Option<String> {
         let (low, high): (i128, i128) = match to {
             PixelType::U8 => (0, 255),
@@ -199,7 +199,7 @@ mod tests {
                         number.store(&mut cell);
                         let mut out = vec![0; To::BYTES];
                         let outcome = convert((&cell, from), (&mut out, to), &[]);
-                        // With {:.0} whole floats are written digit by digit and parse as integers.
+                        // {:.0} writes whole floats with all digits, so that they parse as integers.
                         let expected = by_text(&format!("{number:.0}"), to);
                         let single = to == PixelType::F32;
                         match expected {

@@ -1,4 +1,4 @@
-//! Open files and what their HDUs are.
+//! Open files, and facts about their HDUs.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::types::{
     TACHYFITS_HDU_OTHER, code_of,
 };
 
-/// An open file, which never changes: threads may share it.
+/// An open file. It is immutable, so threads may share it.
 pub struct FileHandle(pub(crate) FitsFile);
 
 impl FileHandle {
@@ -20,27 +20,27 @@ impl FileHandle {
         Ok(FileHandle(FitsFile::open(path, &call.opening()?)?))
     }
 
-    /// A file of a copy of these bytes.
+    /// Opens a copy of these bytes.
     pub(crate) fn of_bytes(name: &str, bytes: &[u8], call: &Call<'_>) -> Outcome<FileHandle> {
         let bytes = memory::copied(bytes, "a copy of the file")?;
         Ok(FileHandle(FitsFile::from_bytes(name, bytes, &call.opening()?)?))
     }
 
-    /// The number of the first HDU of this name, or of this version unless it is 0.
+    /// Returns the number of the first HDU with this name, and with this version unless it is 0.
     pub(crate) fn find(&self, name: &str, version: i64) -> Outcome<usize> {
-        let wanted = |hdu: &tachyfits::Hdu| {
+        let is_match = |hdu: &tachyfits::Hdu| {
             let is_version = version == 0 || extver(hdu) == version;
             hdu.is_named(name) && is_version
         };
         let hdus = self.0.hdus();
-        hdus.iter().position(|hdu| wanted(hdu)).ok_or_else(|| {
-            let shown = match version {
+        hdus.iter().position(|hdu| is_match(hdu)).ok_or_else(|| {
+            let label = match version {
                 0 => format!("'{name}'"),
                 version => format!("'{name}' of EXTVER {version}"),
             };
             let expected = format!("an EXTNAME of {}", self.0.name());
             let hint = "see tachyfits_describe for the names of all HDUs";
-            Failure::argument("HDU", shown, &expected, hint)
+            Failure::argument("HDU", label, &expected, hint)
         })
     }
 
@@ -107,7 +107,7 @@ impl FileHandle {
         Ok(HeaderHandle(self.0.hdu(index)?.header.clone()))
     }
 
-    /// The image with other cards, besides those of its structure and scaling.
+    /// Returns the image with other cards, except those of its structure and scaling.
     pub(crate) fn with_header(&self, index: usize, header: &HeaderHandle) -> Outcome<FileHandle> {
         let image = self.image(index)?;
         Ok(FileHandle(image.with_header(|cards| {

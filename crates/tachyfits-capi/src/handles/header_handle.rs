@@ -6,10 +6,10 @@ use tachyfits::{Card, Error, Header, Value};
 use super::Outcome;
 use crate::failure::Failure;
 
-/// The cards of an HDU, or of one to be written.
+/// The cards of an existing or a new HDU.
 pub struct HeaderHandle(pub(crate) Header);
 
-/// An error of the parser, as the engine words it.
+/// Converts a parser error to the engine's wording.
 fn worded<T>(result: Result<T, tachyfits::error::FormatError>) -> Outcome<T> {
     Ok(result.map_err(|error| Error::Format { file: "the header".to_owned(), error })?)
 }
@@ -31,7 +31,7 @@ impl HeaderHandle {
         worded(self.0.get_text(keyword))?.ok_or(Failure::Absent)
     }
 
-    /// The card of this number as keyword, value and comment.
+    /// Returns keyword, value and comment of the card of this number.
     pub(crate) fn card(&self, number: usize) -> Outcome<[String; 3]> {
         let card = self.0.cards().get(number).ok_or(Failure::Absent)?;
         let value = match card.value() {
@@ -42,7 +42,7 @@ impl HeaderHandle {
         Ok([card.keyword().to_owned(), value, card.comment().to_owned()])
     }
 
-    /// All cards as 80 characters each, END included: what WCSLIB's parsers take.
+    /// Formats all cards as 80 characters each, END included, for the parsers of WCSLIB.
     pub(crate) fn to_text(&self) -> Vec<u8> {
         self.0.to_bytes()
     }
@@ -73,7 +73,7 @@ impl HeaderHandle {
     }
 }
 
-/// A number as a card has it.
+/// Converts a number to the value of a card.
 pub(crate) fn real(keyword: &str, value: f64) -> Outcome<Value> {
     let hint = "write another number, or leave the card out";
     let refused = || Failure::argument(keyword, value, "a finite number", hint);

@@ -1,4 +1,4 @@
-//! New files, HDU by HDU, and changes of existing ones: all or nothing.
+//! New files, written HDU by HDU, and atomic changes of existing files.
 
 use std::mem;
 use std::path::Path;
@@ -16,13 +16,13 @@ use super::{Call, FileHandle, HeaderHandle, Outcome};
 use crate::failure::Failure;
 use crate::types::{TACHYFITS_STORED, code_of};
 
-/// A new file, which gets its name when it is committed.
+/// A new file, which appears under its name when committed.
 pub struct WriterHandle(State);
 
 enum State {
-    /// HDUs may be begun.
+    /// No HDU is open; the next one may begin.
     Between(Box<FileWriter>),
-    /// A table takes rows.
+    /// A table is open, and accepts rows.
     InTable(Box<TableWriter>),
     /// An earlier call failed.
     Failed,
@@ -39,7 +39,7 @@ impl State {
 }
 
 impl WriterHandle {
-    /// Begins a file of this name, or one without a name that is only read.
+    /// Creates a file of this name, or a temporary file without a name.
     pub(crate) fn create(path: Option<&Path>, call: &Call<'_>) -> Outcome<WriterHandle> {
         let options = call.writing();
         let writer = match path {
@@ -54,7 +54,7 @@ impl WriterHandle {
         Failure::argument("call", self.0.words(), expected, hint)
     }
 
-    /// Whether the next call may begin an HDU; ends a table that takes rows.
+    /// Returns the writer for the next HDU, after ending an open table.
     fn between(&mut self) -> Outcome<&mut FileWriter> {
         if matches!(self.0, State::InTable(_)) {
             self.end_table()?;
@@ -122,7 +122,7 @@ impl WriterHandle {
         }
     }
 
-    /// Elements of a cell of a column of the table that takes rows; one outside of a table.
+    /// Number of elements in a cell of the open table's column; 1 without an open table.
     pub(crate) fn elements(&self, column: usize) -> u64 {
         match &self.0 {
             State::InTable(table) if column < table.layout().columns.len() => {
@@ -132,7 +132,7 @@ impl WriterHandle {
         }
     }
 
-    /// Copies an HDU; `header` has other cards for it, besides those of its structure and scaling.
+    /// Copies an HDU; `header` replaces its cards, except those of its structure and scaling.
     pub(crate) fn copy(
         &mut self,
         (file, hdu): (&FileHandle, usize),
@@ -181,7 +181,7 @@ impl WriterHandle {
     }
 }
 
-/// The cards of `header` with the structure of `own`, whose cards about it come first.
+/// Combines cards of the structure from `own` with the other cards of `header`.
 fn with_structure(own: &Header, header: &Header) -> Header {
     let is_fixed =
         |card: &tachyfits::Card| is_structural(card.keyword()) || is_of_values(card.keyword());
@@ -193,7 +193,7 @@ fn with_structure(own: &Header, header: &Header) -> Header {
     merged
 }
 
-/// Whether a card says how pixels or the cells of a table are stored.
+/// Whether a card defines how pixels or table cells are stored.
 fn is_of_values(keyword: &str) -> bool {
     let keyword = keyword.to_ascii_uppercase();
     let is_of_pixels = matches!(&*keyword, "BSCALE" | "BZERO" | "BLANK");
@@ -204,7 +204,7 @@ fn is_of_values(keyword: &str) -> bool {
         })
 }
 
-/// Cells to be written, as their column takes them.
+/// Converts cells to the input type of their column.
 pub(crate) fn cells_input<'a>(
     values: &'a [u8],
     nulls: Option<&'a [u8]>,
@@ -213,7 +213,7 @@ pub(crate) fn cells_input<'a>(
     ColumnInput::new(values).nulls(nulls).offsets(offsets)
 }
 
-/// A column of a new table from its name, form and unit.
+/// Creates a column of a new table from its name, form and unit.
 pub(crate) fn new_column(name: &str, form: &str, unit: Option<&str>) -> Outcome<NewColumn> {
     let field = Field::of_binary_form(form).ok_or_else(|| {
         let expected = "a form of a binary table, such as 1E, 3J, 20A or 1PD";
@@ -224,7 +224,7 @@ pub(crate) fn new_column(name: &str, form: &str, unit: Option<&str>) -> Outcome<
     Ok(NewColumn::new(name, field).unit(unit))
 }
 
-/// Changes of a file, written together.
+/// Changes of a file, committed together.
 pub struct EditorHandle(Editor);
 
 impl EditorHandle {
@@ -246,7 +246,7 @@ impl EditorHandle {
         Ok(self.0.delete(hdu, keyword)?)
     }
 
-    /// Gives the pixels of a section other values: those of the image's own type or, for any image, physical ones in floats.
+    /// Replaces the pixels of a section: values of the image's own type or, for any image, physical values in floats.
     pub(crate) fn pixels(
         &mut self,
         (hdu, ranges): (usize, Option<&[AxisRange]>),
@@ -271,7 +271,7 @@ impl EditorHandle {
             return Err(Failure::argument("type", code_of(pixel), expected, hint));
         }
         let array = Array { bytes, pixel, axes: &axes };
-        // A file of one image has the pixels as they are stored: the encoder is that of new files.
+        // Encodes the pixels with the encoder of new files, as a file of one image.
         let mut file = FileWriter::spooled("new pixels", false)?;
         let encoding = NewPixels::new(image.pixel_type())
             .scaling(layout.scaled.then_some((layout.scale, layout.zero)))
@@ -285,19 +285,19 @@ impl EditorHandle {
             bytes.bytes_mut().chunks_exact_mut(stored.bytes()).for_each(<[u8]>::reverse);
         }
         self.0.update_pixels(hdu, section.ranges(), bytes.bytes())?;
-        // They are about the old values.
+        // These keywords describe the old values.
         for keyword in ["DATAMIN", "DATAMAX"] {
             self.0.delete(hdu, keyword)?;
         }
         Ok(())
     }
 
-    /// Elements of a cell of a column.
+    /// Number of elements in a cell of a column.
     pub(crate) fn elements(&self, hdu: usize, column: usize) -> Outcome<u64> {
         Ok(self.0.preview()?.table(hdu)?.cells(column, false)?.elements())
     }
 
-    /// Gives cells of a column other values.
+    /// Replaces cells of a column.
     pub(crate) fn cells(
         &mut self,
         (hdu, column): (usize, usize),

@@ -1,4 +1,4 @@
-//! Pixels: reading, statistics, reductions, and images computed when they are read.
+//! Pixels: reading, statistics, reductions, and images computed on reading.
 
 use tachyfits::expression::{ExpressionInput, ExpressionPixels, InputValue};
 use tachyfits::smooth::{Smoothing, SmoothingKernel};
@@ -15,10 +15,10 @@ use super::{Call, FileHandle, Outcome};
 use crate::failure::Failure;
 use crate::types::{CStats, TACHYFITS_STORED, code_of};
 
-/// The pixels that a call is about.
+/// A section of an image, the subject of a call.
 pub(crate) struct Part<'a> {
     pub(crate) image: Image,
-    /// One range for each axis; None for all pixels.
+    /// One range per axis; None for all pixels.
     pub(crate) ranges: Option<&'a [AxisRange]>,
     pub(crate) region: Option<Region>,
 }
@@ -35,7 +35,7 @@ impl Part<'_> {
         self.region.as_ref().map(std::slice::from_ref)
     }
 
-    /// Reads pixels as a type into an array of the caller.
+    /// Reads pixels as a type into the caller's array.
     pub(crate) fn read(&self, pixel: PixelType, out: &mut [u8], call: &Call<'_>) -> Outcome<()> {
         read(&self.image, &self.section()?, pixel, out, call)
     }
@@ -68,15 +68,15 @@ impl Part<'_> {
         let statistics: Vec<_> = fractions.iter().map(percent).collect();
         let axes: Vec<_> = (0..self.image.axes().len()).collect();
         let section = self.section()?;
-        let (reduced, _) =
+        let (result, _) =
             self.image.order(&statistics, &axes, &section, self.regions(), &call.run())?;
-        for (place, values) in out.iter_mut().zip(&reduced.values) {
+        for (place, values) in out.iter_mut().zip(&result.values) {
             *place = number_at(values, 0);
         }
         Ok(())
     }
 
-    /// Counts the pixels of bins; `rest` takes the undefined, lower and higher ones.
+    /// Counts the pixels in bins; `rest` receives the counts of undefined, lower and higher pixels.
     pub(crate) fn histogram(
         &self,
         range: (f64, f64),
@@ -110,9 +110,9 @@ impl Part<'_> {
             }
             None => {
                 let statistic: Statistic = statistic.parse().map_err(unknown_statistic)?;
-                let reduced =
+                let result =
                     self.image.reduce(&[statistic], axes, &section, self.regions(), 0, &run)?;
-                reduced.0.values
+                result.0.values
             }
         };
         let Some(values) = values.first() else { return Ok(()) };
@@ -136,7 +136,7 @@ impl Part<'_> {
     }
 }
 
-/// The undefined pixels among pixels that were read: counted, and marked by 1 among `flags`.
+/// Counts the undefined pixels among pixels that were read, and marks them with 1 in `flags`.
 pub(crate) fn undefined(
     image: &Image,
     pixel: PixelType,
@@ -171,7 +171,7 @@ pub(crate) fn undefined(
     Ok(count)
 }
 
-/// A stored integer as a pixel has it in memory: by the unsigned conventions, unless pixels are read as stored.
+/// Encodes a stored integer as a pixel in memory: with the unsigned conventions, unless pixels are read as stored.
 fn integer_bytes(stored: i64, pixel: PixelType, is_stored: bool) -> [u8; 8] {
     let offset = match pixel {
         _ if is_stored => 0,
@@ -181,7 +181,7 @@ fn integer_bytes(stored: i64, pixel: PixelType, is_stored: bool) -> [u8; 8] {
         PixelType::U64 => i64::MIN,
         _ => 0,
     };
-    // The low bytes are the same for signed and unsigned integers of any width.
+    // The low bytes are equal for signed and unsigned integers of any width.
     let bytes = stored.wrapping_add(offset).to_le_bytes();
     let mut own = [0; 8];
     let size = pixel.bytes();
@@ -192,7 +192,7 @@ fn integer_bytes(stored: i64, pixel: PixelType, is_stored: bool) -> [u8; 8] {
     own
 }
 
-/// Reads a run of pixels in the order of the file.
+/// Reads a run of pixels in file order.
 pub(crate) fn read_run(
     image: &Image,
     (first, count): (u64, u64),
@@ -242,10 +242,10 @@ fn read(
     Ok(())
 }
 
-/// Pixels that are converted at a time.
+/// Pixels converted at a time.
 const BLOCK: u64 = 1 << 19;
 
-/// Reads pixels in their own type, block by block, and converts them to one that holds each of them.
+/// Reads pixels in their own type, block by block, and converts them to another type without loss.
 fn read_converted(
     image: &Image,
     section: &Section,
@@ -286,7 +286,7 @@ fn read_converted(
     Ok(())
 }
 
-/// Reads all pixels as they are stored, in the byte order of the machine.
+/// Reads all pixels as stored, in native byte order.
 pub(crate) fn read_stored(image: &Image, out: &mut [u8], call: &Call<'_>) -> Outcome<()> {
     let flags = call.flags | TACHYFITS_STORED;
     read(image, &image.whole(), image.stored_type(), out, &Call { flags, ..*call })
@@ -326,7 +326,7 @@ fn stats_of(stats: &Stats) -> CStats {
     }
 }
 
-/// An image computed from others when it is read: a file of one HDU.
+/// Creates an image that is computed from others on reading: a file of one HDU.
 pub(crate) fn evaluated(expression: &str, inputs: Vec<(String, Image)>) -> Outcome<FileHandle> {
     let inputs: Vec<_> = inputs
         .into_iter()
@@ -335,12 +335,13 @@ pub(crate) fn evaluated(expression: &str, inputs: Vec<(String, Image)>) -> Outco
     Ok(FileHandle(evaluate(expression, &inputs, ExpressionPixels::Automatic, None)?))
 }
 
-/// The image with its axes in another order: the new axis n is `order[n]`, 0 for NAXIS1.
+/// Reorders the axes of an image: the new axis n is `order[n]`, 0 for NAXIS1.
 pub(crate) fn reordered(image: &Image, order: &[usize]) -> Outcome<FileHandle> {
     Ok(FileHandle(image.reorder(order)?))
 }
 
-/// An image smoothed along an axis when it is read: "hanning", "boxcar" of an odd width or "gaussian" of a sigma.
+/// Creates an image that is smoothed along an axis on reading: "hanning", "boxcar" of an odd width or "gaussian" of a
+/// sigma.
 pub(crate) fn smoothed(
     image: &Image,
     axis: usize,
