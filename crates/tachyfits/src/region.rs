@@ -298,7 +298,7 @@ pub(crate) struct RegionRows<'a> {
     active: Vec<PolygonEdge>,
     /// For each edge whose ends are on different sides of the row: the first pixel that is not to its left.
     crossings: Vec<u64>,
-    found: Vec<RowSpan>,
+    buffer: Vec<RowSpan>,
     /// Rows of the regions of a combination.
     parts: Vec<(Part, RegionRows<'a>)>,
 }
@@ -318,8 +318,8 @@ impl<'a> RegionRows<'a> {
             }
             _ => Vec::new(),
         };
-        let (active, crossings, spans) = Default::default();
-        RegionRows { region, upwards, edges, met: 0, active, crossings, found: spans, parts }
+        let (active, crossings, buffer) = Default::default();
+        RegionRows { region, upwards, edges, met: 0, active, crossings, buffer, parts }
     }
 
     /// Appends the spans of row `y` of an image of this width, from left to right. A closed form gives the
@@ -374,11 +374,11 @@ impl<'a> RegionRows<'a> {
     fn combined_row(&mut self, y: u64, width: u64, spans: &mut Vec<RowSpan>) {
         let mut combined: Vec<RowSpan> = Vec::new();
         for (part, rows) in &mut self.parts {
-            self.found.clear();
-            rows.row(y, width, &mut self.found);
+            self.buffer.clear();
+            rows.row(y, width, &mut self.buffer);
             match part {
-                Part::Include => row_spans::add(&self.found, &mut combined),
-                Part::Exclude => combined = row_spans::without(&combined, &self.found),
+                Part::Include => row_spans::add(&self.buffer, &mut combined),
+                Part::Exclude => combined = row_spans::without(&combined, &self.buffer),
             }
         }
         let start = spans.len();
@@ -397,7 +397,7 @@ impl<'a> RegionRows<'a> {
         }
         self.active.retain(|edge| edge.last(self.upwards) >= place);
         self.crossings.clear();
-        self.found.clear();
+        self.buffer.clear();
         for edge in &self.active {
             let (left, on) = edge.left_and_on(at_y, width);
             let PolygonEdge(((x0, y0), (x1, y1))) = *edge;
@@ -405,7 +405,7 @@ impl<'a> RegionRows<'a> {
                 && low.max(left) < on.min(high + 1)
             {
                 let (first, last) = (low.max(left), on.min(high + 1) - 1);
-                self.found.push(RowSpan { y, first, last });
+                self.buffer.push(RowSpan { y, first, last });
             }
             if (y0 <= at_y) != (y1 <= at_y) {
                 self.crossings.push(if y1 > y0 { left } else { on });
@@ -413,10 +413,10 @@ impl<'a> RegionRows<'a> {
         }
         self.crossings.sort_unstable();
         let pairs = self.crossings.chunks_exact(2).filter(|pair| pair[0] < pair[1]);
-        self.found.extend(pairs.map(|pair| RowSpan { y, first: pair[0], last: pair[1] - 1 }));
-        self.found.sort_unstable_by_key(|span| span.first);
+        self.buffer.extend(pairs.map(|pair| RowSpan { y, first: pair[0], last: pair[1] - 1 }));
+        self.buffer.sort_unstable_by_key(|span| span.first);
         let start = spans.len();
-        self.found.iter().for_each(|span| push_joined(spans, start, *span));
+        self.buffer.iter().for_each(|span| push_joined(spans, start, *span));
     }
 }
 

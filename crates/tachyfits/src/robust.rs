@@ -349,7 +349,7 @@ impl Arrangement {
     }
 }
 
-/// Used counters for reuse: they may be numerous, and the system would clear new memory.
+/// Pool of counters: they may be numerous, and the system would have to clear new memory.
 #[derive(Default)]
 struct Spare(Mutex<Vec<CellCounts>>);
 

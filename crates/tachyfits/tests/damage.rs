@@ -269,7 +269,7 @@ fn large_tiles_of_short_streams_are_errors() {
         ("NOCOMPRESS", 32, [1 << 31, 1], vec![0; 8], "tile-stream"),
         ("PLIO_1", 32, [1 << 31, 1], plio.clone(), "tile-stream"),
         ("HCOMPRESS_1", 32, [1 << 16, 1 << 15], hcompress(1 << 15, 1 << 16), "tile-stream"),
-        // The pixels fit in memory, but not with the codec's buffers.
+        // The pixels alone would fit in memory, but not together with the buffers of the codec.
         ("PLIO_1", 8, [4096, 4096], plio, "too-little-memory"),
         ("HCOMPRESS_1", 8, [4096, 4096], hcompress(4096, 4096), "too-little-memory"),
     ] {

@@ -109,7 +109,7 @@ impl MadeData for ComputedData {
     }
 
     fn is_resident(&self, range: Range<u64>) -> bool {
-        // Only inputs can be absent from memory; they are needed at about the same relative position.
+        // Only the inputs may be absent from memory; a range needs inputs at about its own relative position.
         let joined = &self.image.joined;
         let share = range.start as f64 / self.bytes.max(1) as f64;
         let at = ((joined.bytes() as f64 * share) as u64).min(joined.bytes().saturating_sub(1));

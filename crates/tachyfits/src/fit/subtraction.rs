@@ -108,7 +108,7 @@ struct Subtraction {
     /// Shape of a box whose spectra are fitted together; it spans the fitted axis.
     shape: Vec<u64>,
     /// Coefficients by number of the box.
-    known: Mutex<HashMap<u64, Coefficients>>,
+    by_box: Mutex<HashMap<u64, Coefficients>>,
     /// Idle fits and buffers of threads.
     spare: Mutex<Vec<(BaselineFit, NodeScratch)>>,
 }
@@ -124,8 +124,8 @@ impl Subtraction {
         let mut shape =
             usual_shape(input.axes(), &halo, input.expansion().saturating_mul(EXPANSION));
         shape[axis] = input.axes()[axis].max(1);
-        let (known, spare) = (Mutex::default(), Mutex::default());
-        Subtraction { input, axis, fit, encoding, sources, joined, shape, known, spare }
+        let (by_box, spare) = (Mutex::default(), Mutex::default());
+        Subtraction { input, axis, fit, encoding, sources, joined, shape, by_box, spare }
     }
 
     /// Returns the box of whole spectra with these numbers along the axes.
@@ -145,7 +145,7 @@ impl Subtraction {
             index += number * boxes;
             boxes *= length.div_ceil(*shape);
         }
-        let entry = Arc::clone(lock(&self.known).entry(index).or_default());
+        let entry = Arc::clone(lock(&self.by_box).entry(index).or_default());
         let mut entry = lock(&entry);
         if let Some(coefficients) = &*entry {
             return Ok(Arc::clone(coefficients));

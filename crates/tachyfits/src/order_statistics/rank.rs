@@ -118,7 +118,7 @@ pub(crate) const LEAST_SORTED: usize = 24;
 /// Buffers of [`Selection::push`], reused between sets of values.
 #[derive(Default)]
 pub(crate) struct Selection {
-    kept: Vec<f64>,
+    values: Vec<f64>,
     keys: Vec<u64>,
 }
 
@@ -128,9 +128,9 @@ impl Selection {
     /// # Errors
     /// If there is too little.
     pub(crate) fn reserve(&mut self, values: usize) -> Result<(), NoMemory> {
-        self.kept.clear();
+        self.values.clear();
         self.keys.clear();
-        memory::reserve(&mut self.kept, values, "the pixels of an output")?;
+        memory::reserve(&mut self.values, values, "the pixels of an output")?;
         memory::reserve(&mut self.keys, values, "the pixels of an output")
     }
 
@@ -195,8 +195,8 @@ impl Selection {
         {
             return statistic.value(count, ends);
         }
-        self.kept.clear();
-        self.kept.extend(values.iter().filter(|x| !x.is_nan()));
+        self.values.clear();
+        self.values.extend(values.iter().filter(|x| !x.is_nan()));
         statistic.value(count, self.select(ranks))
     }
 
@@ -223,8 +223,8 @@ impl Selection {
         let (_, &mut low, _) = self.keys[..=to].select_nth_unstable(from);
         let low = if from == 0 { f64::NEG_INFINITY } else { value_of_key(low) };
         let high = if to as f64 == most { f64::INFINITY } else { value_of_key(high) };
-        self.kept.clear();
-        let counts = split(values, (low, high), tier, Some(&mut self.kept));
+        self.values.clear();
+        let counts = split(values, (low, high), tier, Some(&mut self.values));
         let begin = counts.below as usize;
         let between = begin + counts.at_low as usize;
         let end = between + counts.between as usize;
@@ -246,10 +246,10 @@ impl Selection {
         Some(ends.map(|x| x + 0.0))
     }
 
-    /// Returns the values of two neighbouring ranks, or of one rank twice, among the kept values.
+    /// Returns the values of two neighbouring ranks, or of one rank twice, among the gathered values.
     fn select(&mut self, [low, high]: [usize; 2]) -> [f64; 2] {
         self.keys.clear();
-        self.keys.extend(self.kept.iter().map(|&x| key_of(x)));
+        self.keys.extend(self.values.iter().map(|&x| key_of(x)));
         let (below, &mut upper, _) = self.keys.select_nth_unstable(high);
         let lower = if low < high { below.iter().copied().max().unwrap_or(upper) } else { upper };
         [lower, upper].map(value_of_key)

@@ -45,20 +45,20 @@ const KEPT: &str = "pixels near the results";
 
 /// Result of a pass.
 #[derive(Clone, Debug)]
-enum Found {
+enum TaskResult {
     Kept { low: f64, high: f64, counts: Split, values: Vec<f64> },
     Counted { bins: KeyBins, counts: Vec<u64> },
 }
 
-impl Found {
-    fn new(task: Task) -> Found {
+impl TaskResult {
+    fn new(task: Task) -> TaskResult {
         match task {
             Task::Keep { low, high } => {
                 let (counts, values) = Default::default();
-                Found::Kept { low, high, counts, values }
+                TaskResult::Kept { low, high, counts, values }
             }
             // There are at most 2^14 bins.
-            Task::Count(bins) => Found::Counted { bins, counts: vec![0; bins.bins + 3] },
+            Task::Count(bins) => TaskResult::Counted { bins, counts: vec![0; bins.bins + 3] },
         }
     }
 
@@ -74,7 +74,7 @@ impl Found {
         most: u64,
     ) -> Result<(), NoMemory> {
         match self {
-            Found::Kept { low, high, counts, values, .. } => {
+            TaskResult::Kept { low, high, counts, values, .. } => {
                 let room = kept.load(Ordering::Relaxed) <= most;
                 let before = values.len();
                 if room {
@@ -83,14 +83,17 @@ impl Found {
                 *counts += split(pixels, (*low, *high), tier, room.then_some(&mut *values));
                 kept.fetch_add((values.len() - before) as u64, Ordering::Relaxed);
             }
-            Found::Counted { bins, counts } => bins.count(pixels, tier, counts),
+            TaskResult::Counted { bins, counts } => bins.count(pixels, tier, counts),
         }
         Ok(())
     }
 
-    fn merge(&mut self, other: Found) -> Result<(), NoMemory> {
+    fn merge(&mut self, other: TaskResult) -> Result<(), NoMemory> {
         match (self, other) {
-            (Found::Kept { counts, values, .. }, Found::Kept { counts: more, values: new, .. }) => {
+            (
+                TaskResult::Kept { counts, values, .. },
+                TaskResult::Kept { counts: more, values: new, .. },
+            ) => {
                 *counts += more;
                 // The first worker's values are moved, not copied.
                 match values.is_empty() {
@@ -98,7 +101,7 @@ impl Found {
                     false => memory::extend(values, &new, KEPT)?,
                 }
             }
-            (Found::Counted { counts, .. }, Found::Counted { counts: more, .. }) => {
+            (TaskResult::Counted { counts, .. }, TaskResult::Counted { counts: more, .. }) => {
                 counts.iter_mut().zip(&more).for_each(|(count, more)| *count += more);
             }
             _ => unreachable!("workers do the same tasks"),
@@ -109,8 +112,8 @@ impl Found {
     /// Total number of defined pixels.
     fn count(&self) -> u64 {
         match self {
-            Found::Kept { counts, .. } => counts.count(),
-            Found::Counted { counts, .. } => counts[..counts.len() - 1].iter().sum(),
+            TaskResult::Kept { counts, .. } => counts.count(),
+            TaskResult::Counted { counts, .. } => counts[..counts.len() - 1].iter().sum(),
         }
     }
 
@@ -118,7 +121,7 @@ impl Found {
     fn piece(&self, rank: u64) -> KeyRange {
         let mut pieces = KeyRanges { first: 0, below: 0, rank };
         match self {
-            Found::Kept { low, high, counts, .. } => {
+            TaskResult::Kept { low, high, counts, .. } => {
                 let (low, high) = (key_of(*low), key_of(*high));
                 pieces
                     .next(low - 1, counts.below)
@@ -127,7 +130,7 @@ impl Found {
                     .or_else(|| pieces.next(high.max(low), counts.at_high))
                     .unwrap_or_else(|| pieces.rest(counts.above))
             }
-            Found::Counted { bins, counts } => {
+            TaskResult::Counted { bins, counts } => {
                 // Computed in u128: the end of the last bin may exceed the last key.
                 let last = |bin: usize| {
                     let end = u128::from(bins.first) + ((bin as u128 + 1) << bins.shift);
@@ -200,9 +203,9 @@ impl Open {
 
     /// Narrows the bounds by the result of a pass. `whole` means that every pixel that should be kept was
     /// kept.
-    fn narrow(&mut self, result: &Found, whole: bool) -> Narrowed {
+    fn narrow(&mut self, result: &TaskResult, whole: bool) -> Narrowed {
         let piece = result.piece(self.rank);
-        if let Found::Kept { low, high, counts, .. } = result
+        if let TaskResult::Kept { low, high, counts, .. } = result
             && whole
             && piece.first > key_of(*low)
             && piece.last < key_of(*high)
@@ -453,16 +456,17 @@ impl<'a> Population<'a> {
         tasks: &[Task],
         center: Option<f64>,
         passes: &mut Passes<'_>,
-    ) -> Result<(Vec<Found>, bool), Error> {
+    ) -> Result<(Vec<TaskResult>, bool), Error> {
         let (tier, most) = (self.tier, self.limits.kept);
         let kept_count = AtomicU64::new(0);
         let workers = Workers::new();
-        let begin = || workers.begin(tasks.iter().copied().map(Found::new).collect::<Vec<_>>());
+        let begin =
+            || workers.begin(tasks.iter().copied().map(TaskResult::new).collect::<Vec<_>>());
         self.visit(
             self.lines,
             passes,
             begin,
-            |state: &mut Own<Vec<Found>>, values| {
+            |state: &mut Own<Vec<TaskResult>>, values| {
                 if let Some(center) = center {
                     deviate(values, center, tier);
                 }
@@ -472,7 +476,7 @@ impl<'a> Population<'a> {
             |_| (),
             |()| Ok(()),
         )?;
-        let mut results: Vec<Found> = tasks.iter().copied().map(Found::new).collect();
+        let mut results: Vec<TaskResult> = tasks.iter().copied().map(TaskResult::new).collect();
         workers.try_for_each(|worker_results| {
             let worker_results = std::mem::take(worker_results);
             results.iter_mut().zip(worker_results).try_for_each(|(result, more)| result.merge(more))
@@ -571,7 +575,7 @@ fn open_ranks(statistics: &[OrderStatistic], count: u64) -> Vec<Open> {
 fn narrow(
     opens: &mut Vec<Open>,
     values_of_ranks: &mut Vec<(u64, f64)>,
-    results: &mut [Found],
+    results: &mut [TaskResult],
     whole: bool,
     check: &dyn Fn() -> Result<(), Error>,
 ) -> Result<(), Error> {
@@ -592,7 +596,7 @@ fn narrow(
         true
     });
     for (result, (first, places)) in results.iter_mut().zip(ranks) {
-        if let Found::Kept { values, .. } = result {
+        if let TaskResult::Kept { values, .. } = result {
             let mut keys: Vec<u64> = std::mem::take(values).into_iter().map(key_of).collect();
             select(&mut keys, &places, check, &mut |place, key| {
                 values_of_ranks.push((first + place as u64, value_of_key(key)));
