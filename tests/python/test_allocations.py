@@ -27,7 +27,7 @@ BOUNDED = re.compile(
 )
 
 #: A comment with the reason why a size is bounded, on the line or at most two lines before it.
-REASON = re.compile(r"// At most ")
+REASON = re.compile(r"// (?:.*\b[Aa]t most |No more than |Within the reserved )")
 
 #: Sizes that callers bound, by the beginning of a path: kernels do not know why.
 BOUNDED_BY_CALLERS = {

@@ -67,7 +67,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def running(settings: Settings, page: Page | None = None) -> Iterator[str]:
     """Run a server on a thread of this process; give its address.
 
-    ``page`` leaves the server before it stops: what the page still fetches is no error.
+    ``page`` leaves the server before it stops: its last requests cannot fail.
     """
     config = uvicorn.Config(
         create_app(settings),

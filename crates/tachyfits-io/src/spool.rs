@@ -124,7 +124,7 @@ pub fn spool(
 ) -> Result<Arc<dyn Storage>, IoError> {
     let mut reader = BufReader::with_capacity(BLOCK_BYTES, reader);
     let mut writer = SpoolWriter::new(name, options.clone());
-    // A pipe may deliver its first byte alone, so the first bytes, only a few, are read separately.
+    // A pipe may deliver its first byte alone, so the first bytes, at most a few, are read separately.
     let mut first = Vec::with_capacity(Compression::MAGIC_BYTES);
     let result = reader.by_ref().take(Compression::MAGIC_BYTES as u64).read_to_end(&mut first);
     result.map_err(|source| writer.read_error(source))?;

@@ -201,7 +201,7 @@ impl Subtraction {
                 last / self.shape[axis] + 1 - first[axis]
             })
             .collect();
-        // One number for each axis.
+        // At most 999 numbers, one for each axis.
         let mut numbers = vec![0; first.len()];
         for index in 0..boxes.iter().product() {
             let mut rest = index;
