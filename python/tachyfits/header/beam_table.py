@@ -1,4 +1,4 @@
-"""The table BEAMS, which CASA writes beside an image whose planes have beams of their own."""
+"""The table BEAMS, which CASA writes beside an image whose planes have different beams."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ NAME = "BEAMS"
 
 
 def beam_rows(image: ImageHdu) -> list[Row] | None:
-    """Return the rows of the table BEAMS of an image; None without such a table.
+    """Return the rows of the table BEAMS of an image; None if there is no such table.
 
     Raises
     ------
     UsageError
-        A column has no unit, or none of angles.
+        A column has no unit, or its unit is not an angle.
     """
     if image._core_image().beams() is None:
         return None

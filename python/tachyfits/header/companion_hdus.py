@@ -16,7 +16,7 @@ from tachyfits.text.axes import algorithm_of
 if TYPE_CHECKING:
     from tachyfits.header.coordinates import Coordinates
 
-#: Pixels of an image of corrections: those of HST have some thousand.
+#: Maximum pixels of an image of corrections; those of HST have some thousand.
 MOST_CORRECTIONS = 1 << 24
 
 
@@ -86,7 +86,7 @@ def _correction(coordinates: Coordinates, name: str, version: int, keyword: str)
 
 
 def _beside(coordinates: Coordinates, name: str, version: int, keyword: str) -> Any:
-    """Return an HDU that coordinates need."""
+    """Return a companion HDU of coordinates."""
     hint = "use the file that has it, or use pixels"
     try:
         if coordinates.companion is not None:

@@ -1,4 +1,4 @@
-"""Cards of distortions, and cards that need another HDU, by their keywords."""
+"""Keywords of distortions, and of cards that need another HDU."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from tachyfits._core import TachyfitsError
 from tachyfits.header.cards import Header
 from tachyfits.header.wcs_cards import LOOKUPS, MOST_AXES, WcsCards, is_number, kind_of
 
-#: The cards without which a distortion is not one.
+#: Cards that every distortion has.
 _DISTORTION = re.compile(r"[AB]_ORDER|(?:CPDIS|CQDIS|D2IMDIS)[12]|AXISCORR|AMD[XY]1")
 
 
 def is_record(keyword: str) -> bool:
-    """Say whether a keyword is of records, which repeat it: DP1 = 'EXTVER: 1.0'."""
+    """Return whether a keyword holds records, which repeat it: DP1 = 'EXTVER: 1.0'."""
     kind = kind_of(keyword.upper())
     return kind is not None and kind.type == "record"
 
 
 def is_distortion(keyword: str) -> bool:
-    """Say whether a keyword belongs to a distortion: A_2_0, CPDIS1, DP1, AMDX1, WAT1_001, ...
+    """Return whether a keyword belongs to a distortion: A_2_0, CPDIS1, DP1, AMDX1, WAT1_001, ...
 
-    Sizes of pixels (XPIXELSZ) may be those of a CCD.
+    Pixel sizes (XPIXELSZ) do not count: they may be those of a CCD.
     """
     kind = kind_of(keyword.upper())
     if kind is None or kind.is_plate:
@@ -35,7 +35,7 @@ def distortions(header: Header) -> list[str]:
 
 
 def hdus_needed(header: Header) -> dict[tuple[str, int], list[str]]:
-    """Return the HDUs that cards need beside an image, by EXTNAME and EXTVER, and these cards.
+    """Return the HDUs that cards need beside an image: (EXTNAME, EXTVER) -> these cards.
 
     They are images of corrections (CPDIS, D2IM), tables of -TAB axes, and the table BEAMS.
     """

@@ -1,6 +1,6 @@
-"""Places of pixels in the world, and pixels of places: sky positions and spectral coordinates.
+"""Conversion between pixels and world coordinates: sky positions and spectral coordinates.
 
-Pixels are counted from 0 and need not be whole numbers; x is NAXIS1. The objects are astropy's.
+Pixels are counted from 0 and may be fractional; x is NAXIS1. World coordinates are astropy objects.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: Steps of Newton's method, each of which doubles the digits of a pixel number.
+#: Steps of Newton's method, each of which doubles the number of correct digits.
 _STEPS = 5
 
 
@@ -66,7 +66,7 @@ def pixel_of(
     Raises
     ------
     UsageError
-        The image has no such axes, or no values of that unit.
+        The image has no such axes, or its axes do not convert to that unit.
     """
     found: list[Any] = [np.nan] * coordinates.ndim
     if position is not None:
@@ -92,7 +92,7 @@ def pixel_of(
 
 
 def _spectral_number(coordinates: Coordinates) -> int | None:
-    """Return the NumPy number of the spectral axis; None without one that has coordinates."""
+    """Return the NumPy number of the spectral axis; None if it has no coordinates."""
     number = coordinates.spectral_axis
     return None if number is None or not coordinates.axis(number).has_coordinate else number
 
@@ -100,7 +100,7 @@ def _spectral_number(coordinates: Coordinates) -> int | None:
 def _inverse(
     coordinates: Coordinates, axis: Axis, length: int, values: NDArray[np.float64], line: Line
 ) -> Any:
-    """Return the pixels of values along an axis, in a unit: by Newton's method from the nearest."""
+    """Return the pixels of values along an axis, by Newton's method from the nearest pixel."""
 
     def at(pixels: NDArray[np.float64]) -> NDArray[np.float64]:
         values = axis.values(pixels)

@@ -1,8 +1,9 @@
-"""Pixels of positions, closer than WCSLIB finds them.
+"""Pixels of positions, more exact than WCSLIB's inverse.
 
-WCSLIB inverts polynomials (TPV, TNX) by steps that may end at another place or nowhere, astropy
-inverts SIP to 1e-4 pixel, and the quadrilateralised cube (CSC) has an inverse of three digits.
-Newton's method from there ends at the pixel whose position is the wanted one, or says that none is.
+WCSLIB inverts polynomials (TPV, TNX) by iterations that may end at another position or fail,
+astropy inverts SIP to 1e-4 pixel, and the quadrilateralised cube (CSC) has an inverse of three
+digits. Newton's method from there converges to the pixel of the requested position, or reports that
+there is none.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Values = NDArray[np.float64]
-    #: Longitude and latitude of pixels, degrees.
+    #: Function from pixels to longitude and latitude, degrees.
     Forward = Callable[[Values, Values], tuple[Values, Values]]
 
-#: Pixels off that count as none, and off which a position has no pixel.
+#: Errors in pixels: below the first the result is exact; above the second the position has no
+#: pixel.
 _CLOSE, _WRONG = 1e-9, 1e-3
 _STEPS = 30
 
@@ -27,7 +29,7 @@ _STEPS = 30
 def refined(
     forward: Forward, pixels: tuple[Values, Values], position: tuple[Values, Values], scale: float
 ) -> tuple[Values, Values]:
-    """Return the pixels of positions (degrees) from approximate ones; NaN where there are none.
+    """Return the pixels of positions (degrees) from approximate pixels; NaN where there are none.
 
     ``scale``: degrees per pixel.
     """
@@ -45,7 +47,7 @@ def refined(
             step = _step(forward, at, to)
             moved = at[0] - step[0], at[1] - step[1]
             distance = np.hypot(*_offset(forward(*moved), *to)) / scale
-            # A step that leaves the sky, or meets an edge of the map, is not taken.
+            # Reject a step that leaves the sky or meets an edge of the map.
             good = np.isfinite(distance)
             chosen = left[good]
             x[chosen], y[chosen], off[chosen] = moved[0][good], moved[1][good], distance[good]
@@ -75,6 +77,6 @@ def _step(
 def _offset(
     at: tuple[Values, Values], longitude: Values, latitude: Values
 ) -> tuple[Values, Values]:
-    """Return how far east and north positions are of others, degrees."""
+    """Return the offsets east and north from given positions, in degrees."""
     around = (at[0] - longitude + 180.0) % 360.0 - 180.0
     return around * np.cos(np.radians(latitude)), at[1] - latitude

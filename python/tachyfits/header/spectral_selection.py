@@ -1,4 +1,4 @@
-"""Which channels a range of frequency, wavelength or velocity touches; polarisations by name."""
+"""Channels that a range of frequency, wavelength or velocity touches; polarisations by name."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: Share of a channel that it must have in common with a range: less is rounding.
+#: Minimum fraction of a channel that overlaps a range: less is rounding.
 _TOUCH = 1e-9
 
 
 class ChannelPart(NamedTuple):
-    """The channels of a request that has one range or several.
+    """Channels of a request with one range or several.
 
-    ``ranges``: start, count and step of the part of the axis that has all of them. ``inside``:
-    which channels of the axis are in one of several ranges; None: all of the part.
+    ``ranges``: start, count and step of the span that covers all of them. ``inside``: mask of the
+    axis for several ranges; None: every channel of the span.
     """
 
     ranges: tuple[int, int, int]
@@ -41,19 +41,19 @@ class ChannelPart(NamedTuple):
 
 
 def channel_part(length: int, given: Any, find: Callable[[Any], slice]) -> ChannelPart:
-    """Return the channels of an axis that `channels` of an operation selects.
+    """Return the channels of an axis that the argument ``channels`` of an operation selects.
 
     Parameters
     ----------
     length
         Number of channels of the axis.
     find
-        Function that returns the channels of one range.
+        Function that returns the channels of a single range.
 
     Raises
     ------
     UsageError
-        A range has no channels, or an array of bool has not one value for each channel.
+        A range has no channels, or an array of bool does not have one value per channel.
     """
     if getattr(given, "dtype", None) == np.bool_ and given.shape != (length,):
         expected = f"expected {length} of them, one for each channel"
@@ -74,7 +74,7 @@ def channel_part(length: int, given: Any, find: Callable[[Any], slice]) -> Chann
 def channel_slice(
     coordinates: Coordinates, number: int, length: int, given: Any, line: Line
 ) -> slice:
-    """Return the channels of an axis (NumPy number) that one range selects.
+    """Return the channels of an axis (NumPy number) that a single range selects.
 
     A channel belongs to a range if its cell, from half a pixel before its centre to half a pixel
     after it, touches it.
@@ -82,12 +82,12 @@ def channel_slice(
     Raises
     ------
     UsageError
-        The axis has no coordinates in that unit, or no channel is in the range.
+        The axis does not convert to that unit, or no channel is in the range.
     """
     asked = asked_channels(given)
     if isinstance(asked, slice):
         if asked is not given:
-            # The number of a channel, which must be there.
+            # Validate a channel number.
             integer(given, number, length)
         return asked
     axis = coordinates.usable_axis(number, length)
@@ -117,7 +117,7 @@ def channel_slice(
 def channel_mask(
     coordinates: Coordinates, number: int, length: int, channels: Any, line: Line
 ) -> NDArray[np.bool_]:
-    """Return which channels of an axis `channels` of an operation selects; None: all.
+    """Return a mask of the channels that the argument ``channels`` selects; None: all.
 
     Raises
     ------
@@ -195,12 +195,12 @@ def polarisations_of(
 def stokes_slice(
     coordinates: Coordinates, shape: Sequence[int], given: str | Sequence[str]
 ) -> tuple[int, slice]:
-    """Return the NumPy number of the STOKES axis, and the pixels of some polarisations.
+    """Return the NumPy number of the STOKES axis, and the pixels of the requested polarisations.
 
     Raises
     ------
     UsageError
-        The axis does not exist, or its coordinates have unequal steps.
+        The axis does not exist, or the polarisations have unequal steps.
     """
     codes = stokes_codes(given)
     number, values = polarisations_of(coordinates, shape, given)
@@ -228,9 +228,9 @@ def stokes_slice(
 def available_states(
     coordinates: Coordinates, shape: Sequence[int], given: str | Sequence[str]
 ) -> tuple[int, slice]:
-    """Return the same for those of some polarisations that the axis has.
+    """Return the same for the requested polarisations that the axis has.
 
-    Where they are not at equal steps, the pixels between them are included.
+    If their steps are unequal, the pixels between them are included.
     """
     names = [given] if isinstance(given, str) else list(given)
     number, values = polarisations_of(coordinates, shape, given)

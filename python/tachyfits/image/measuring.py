@@ -1,4 +1,4 @@
-"""Several regions, each for itself: a table of their statistics, and the rectangles around them."""
+"""Measurements of several regions: a table of statistics per region, histograms, and cutouts."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 
 def region_names(regions: Sequence[Region]) -> list[str]:
-    r"""Return a name for each region: its label, or else its number from 1.
+    r"""Return a name for each region: its label, or its number from 1 if it has no label.
 
-    Labels that repeat have a number after them.
+    Repeated labels get a number appended.
 
     >>> from tachyfits.text.region_input import regions
     >>> shapes = "image\ncircle(1,1,1) # text={core}\ncircle(2,2,1)\ncircle(3,3,1) # text={core}"
@@ -71,17 +71,18 @@ class Measuring(OrderStatistics, Flux):
             None: the regions of a selected image, or every pixel.
         statistics
             Names of `tachyfits.info.statistics`, "percentile90", or "flux", the flux of an image of
-            two axes. Statistics of one pass are computed together, and so are order statistics.
+            two axes. One pass computes all one-pass statistics together, and likewise all order
+            statistics.
         ddof
-            Divisor of "std" is count - ddof.
+            The divisor of "std" is count - ddof.
 
         Returns
         -------
         Columns
-            "region" has the label of each region, or else its shape in the syntax of DS9; the other
-            columns are float64 in the unit of the pixels, or integers without a unit ("count",
-            "nan"). Undefined pixels are ignored; NaN where no pixel is defined. ``write(path)``
-            makes a file of it: FITS, CSV, JSON, Parquet.
+            "region" has the label of each region, or its shape in DS9 syntax if it has no label;
+            the other columns are float64 in the unit of the pixels, or integers without a unit
+            ("count", "nan"). Undefined pixels are ignored; NaN if no pixel is defined.
+            ``write(path)`` writes it to a file: FITS, CSV, JSON, Parquet.
 
         Raises
         ------
@@ -136,20 +137,20 @@ class Measuring(OrderStatistics, Flux):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Columns:
-        """Count the pixels of each region in the same bins, as a table: a row for each bin.
+        """Count the pixels of each region in the same bins, as a table with a row for each bin.
 
         Parameters
         ----------
         region
             A list of regions, or a file of several. None: the regions of a selected image.
         bins, range
-            As in `histogram`; the range is that of the pixels in any region.
+            As in `histogram`; by default the range of the pixels in any region.
 
         Returns
         -------
         Columns
             "low" and "high", the ends of each bin in the unit of the pixels, and the counts of each
-            region by its label; a region without one has its number, from 1.
+            region by its label, or by its number, from 1, if it has no label.
 
         Examples
         --------
@@ -195,8 +196,8 @@ class Measuring(OrderStatistics, Flux):
         Returns
         -------
         dict of str to Image
-            By the labels of the regions. A region without one has its number, from 1; labels that
-            repeat have a number after them.
+            The keys are the labels of the regions, or their numbers, from 1, for regions without a
+            label; repeated labels get a number appended.
 
         Raises
         ------

@@ -1,7 +1,7 @@
 """Operators on images: arithmetic, comparisons and NumPy functions give images, computed lazily.
 
-Each operator adds to a formula over the images that it began with. A chain of them is one
-expression, read in one pass; see `tachyfits.evaluate` for what the operators mean.
+Each operator extends a formula over the input images. A chain of operators is one expression, read
+in one pass; see `tachyfits.evaluate` for the meaning of the operators.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tachyfits.header.spectral_units import Convention, Medium
     from tachyfits.image.image import Image
 
-#: How tightly operators bind, from loose to tight, as the engine reads them; see `infix`.
+#: Precedence of operators, from loose to tight, as the engine parses them; see `infix`.
 _COMPARISON, _ARITHMETIC, _SIGN, _POWER = 4, 7, 9, 10
 _POWERS = {"|": 5, "&": 6, "+": 7, "-": 7, "*": 8, "/": 8, "//": 8, "%": 8, "**": _POWER}
 
@@ -37,8 +37,8 @@ def infix(left: Any, operator: str, right: Any) -> Any:
     first, second = formulas
     unit, second = _with_unit(operator, first, second, right)
     power = _POWERS.get(operator, _COMPARISON)
-    # Powers are taken from the right, all others from the left; a comparison wants brackets
-    # around everything but arithmetic.
+    # Powers associate to the right, all others to the left; operands of a comparison need brackets
+    # unless they are arithmetic.
     before = {_POWER: ATOM, _COMPARISON: _ARITHMETIC}.get(power, power)
     after = {_POWER: _SIGN, _COMPARISON: _ARITHMETIC}.get(power, power + 1)
     parts = (*first.within(before), f" {operator} ", *second.within(after))
@@ -46,9 +46,9 @@ def infix(left: Any, operator: str, right: Any) -> Any:
 
 
 def _formulas(operands: Sequence[Any]) -> list[Formula] | None:
-    """Return operands as formulas; None if one is not an operand.
+    """Return operands as formulas; None if one of them is not a valid operand.
 
-    A spectrum lies along the spectral axis of the first image among them.
+    A spectrum is placed along the spectral axis of the first image among them.
     """
     image = next((given for given in operands if hasattr(type(given), "_core_image")), None)
     formulas = [formula_of(given, beside=image) for given in operands]
@@ -59,7 +59,7 @@ def _formulas(operands: Sequence[Any]) -> list[Formula] | None:
 def _with_unit(operator: str, first: Formula, second: Formula, right: Any) -> tuple[Any, Formula]:
     """Return the unit of a result, and the second operand in the unit of the first.
 
-    Where no quantity takes part, units are the engine's.
+    If no quantity takes part, the engine finds the unit.
     """
     if first.unit is ENGINES and second.unit is ENGINES:
         return ENGINES, second
@@ -69,7 +69,7 @@ def _with_unit(operator: str, first: Formula, second: Formula, right: Any) -> tu
 
 
 def _scaled(formula: Formula, factor: float | NDArray[np.float64]) -> Formula:
-    """Return a formula times a number, or times numbers that broadcast to it."""
+    """Return a formula times a number, or times an array that broadcasts to it."""
     if np.ndim(factor):
         parts = (*formula.within(_POWERS["*"]), " * ", numbers(np.asarray(factor)))
         return Formula(parts, _POWERS["*"])
@@ -86,7 +86,7 @@ def call(function: str, *arguments: Any) -> Any:
     tell_differences(arguments)
     unit: Any = ENGINES
     if any(formula.unit is not ENGINES for formula in given):
-        # The condition of a choice has a unit of its own.
+        # The condition of a choice has its own unit.
         first = 1 if function == "where" else 0
         if len(given) == 1:
             found = outcome(function, given[0].own_unit())
@@ -100,7 +100,7 @@ def call(function: str, *arguments: Any) -> Any:
 
 
 def _exclusive(left: Any, right: Any) -> Any:
-    """Return the image of ``left ^ right``, of truth values."""
+    """Return the image of ``left ^ right`` for truth values."""
     if _formulas((left, right)) is None:
         return NotImplemented
     truths = [
@@ -120,7 +120,7 @@ def _signed(sign: str, operand: Any, power: int) -> Image:
 
 
 def _infix_methods(operator: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return the methods of an operator: image first, and image last."""
+    """Return the methods of an operator: image on the left, and image on the right."""
 
     def forward(self: Any, other: Any) -> Any:
         return infix(self, operator, other)
@@ -136,7 +136,7 @@ def _infix_methods(operator: str) -> tuple[Callable[..., Any], Callable[..., Any
 def converted(image: Any, unit: Any, asked: Asked, dtype: str | None = None) -> Image:
     """Return an image in another unit; see `Operators.to`.
 
-    ``dtype``: "float64" where the values are not stored, so that nothing is rounded.
+    ``dtype``: "float64" if the values are not stored, to avoid rounding.
     """
     formula = formula_of(image)
     assert formula is not None
@@ -145,15 +145,14 @@ def converted(image: Any, unit: Any, asked: Asked, dtype: str | None = None) -> 
 
 
 class Operators:
-    """Arithmetic on images. The results are images; nothing is read until they are.
+    """Arithmetic on images. The results are images; nothing is read until they are read.
 
     An astropy quantity, or a unit, contributes its unit: ``cube * (2 * u.K)`` has the product as
     its BUNIT, and operands of additions and comparisons are converted to the unit of the pixels.
 
-    Pixels are combined by their numbers. Images, planes and spectra whose pixels are at other
-    places on the sky or along the spectral axis, by more than a thousandth of a pixel, give a
-    warning that names the first difference; it is an error where a file was opened with
-    ``strict=True``.
+    Pixels are combined by index. If images, planes and spectra have their pixels at different
+    positions on the sky or along the spectral axis, by more than a thousandth of a pixel, a warning
+    names the first difference; it is an error if a file was opened with ``strict=True``.
 
     Examples
     --------
@@ -166,11 +165,11 @@ class Operators:
     (dtype('bool'), array([11., 12.], dtype=float32), np.float32(2.0))
     """
 
-    #: The expression that made the image, if operators did.
+    #: Formula of an image that operators computed.
     _formula: Formula | None = None
 
     if TYPE_CHECKING:
-        # The types of what is made below: type checkers see the operators of these signatures.
+        # Signatures of the operators that are defined below, for type checkers.
         def __add__(self, other: Any) -> Image: ...
         def __radd__(self, other: Any) -> Image: ...
         def __sub__(self, other: Any) -> Image: ...
@@ -209,7 +208,7 @@ class Operators:
         __or__, __ror__ = _infix_methods("|")
 
         def __xor__(self, other: Any) -> Any:
-            """Return the image that is true where one of two conditions is and the other is not."""
+            """Return the image that is true where exactly one of two conditions is true."""
             return _exclusive(self, other)
 
         __rxor__ = __xor__
@@ -258,7 +257,8 @@ class Operators:
 
         Units of brightness are converted with the beam and the frequency of each channel: per beam,
         per pixel and per steradian, brightness temperature (Rayleigh-Jeans), and flux densities per
-        frequency and per wavelength. Units beside them, such as the km/s of an integral, stay.
+        frequency and per wavelength. Other factors of the unit, such as the km/s of an integral,
+        stay.
 
         Parameters
         ----------
@@ -266,23 +266,23 @@ class Operators:
             "K", "mJy/beam", "Jy/pixel", "MJy/sr", ...: text, or a unit of astropy.
         frequency
             Frequency or wavelength of all pixels with its unit (text or a Quantity), in place of
-            those of the channels. None, and no spectral axis: the rest frequency.
+            the channels' own. None, and no spectral axis: the rest frequency.
         beam
-            Beam of all channels, in place of those of the header: "15arcsec", or both axes and the
-            position angle ("15arcsec,10arcsec,30deg"), a `Beam`, or one of radio_beam.
+            Beam of all channels, in place of the header's beams: "15arcsec", or both axes and the
+            position angle ("15arcsec,10arcsec,30deg"), a `Beam`, or a radio_beam beam.
         rest, convention, rest_medium
-            How a velocity axis gives frequencies, as in `moments`.
+            Conversion of a velocity axis to frequencies, as in `moments`.
 
         Returns
         -------
         Image
-            Of this type of pixels, with BUNIT. Each value is multiplied in float64 by the factor
+            With the same pixel type, and BUNIT. Each value is multiplied in float64 by the factor
             of its channel, and rounded once; NaN and BLANK stay undefined.
 
         Raises
         ------
         UsageError
-            The unit cannot be converted to, or the header gives no beam, frequency or sky.
+            The unit is not convertible, or the header gives no beam, frequency or sky.
 
         Examples
         --------
@@ -298,7 +298,7 @@ class Operators:
         return converted(self, unit, asked)
 
     def __bool__(self) -> bool:
-        """Refuse to be one truth value where it is one for each pixel."""
+        """Refuse to convert to a single truth value; each pixel has its own."""
         if self._formula is not None:
             raise usage(
                 "the truth value of an image is ambiguous; use .any() or .all()",
@@ -307,7 +307,7 @@ class Operators:
         return True
 
 
-#: NumPy's functions of bits, and those of truth values that conditions have in their place.
+#: NumPy's bitwise functions, and the logical functions that replace them for conditions.
 _BITS = {
     np.bitwise_and: "logical_and", np.bitwise_or: "logical_or", np.bitwise_xor: "logical_xor",
     np.invert: "logical_not",
@@ -315,7 +315,7 @@ _BITS = {
 
 
 def _is_truth(value: Any) -> bool:
-    """Say whether an operand has truth values."""
+    """Return whether an operand has truth values."""
     return bool(getattr(value, "dtype", np.asarray(value).dtype) == np.bool_)
 
 
@@ -323,7 +323,7 @@ def ufunc_image(ufunc: np.ufunc, *operands: Any) -> Any:
     """Return the image of a NumPy function; NotImplemented if the engine lacks it."""
     name = UFUNCS.get(ufunc)
     if ufunc in _BITS and not any(map(_is_truth, operands)):
-        # Operators of images are logical, never bitwise: bits would differ from them silently.
+        # Operators of images are logical, never bitwise: bitwise results would differ silently.
         raise usage(
             f"invalid operands of numpy.{ufunc.__name__}: expected conditions, found numbers",
             either(f"for bits read the pixels, image.read(); for truth use numpy.{_BITS[ufunc]}"),
