@@ -173,9 +173,9 @@ def _public_address(hosts: Sequence[str], host: str, port: int) -> str:
 class _Pinned(http.client.HTTPConnection):
     """A connection to a checked address, under the name of its host."""
 
-    def __init__(self, scheme: str, host: str, port: int, place: str, seconds: float) -> None:
+    def __init__(self, scheme: str, host: str, port: int, address: str, seconds: float) -> None:
         super().__init__(host, port, timeout=seconds)
-        self._place, self._is_secure = place, scheme == "https"
+        self._place, self._is_secure = address, scheme == "https"
         self.default_port = _PORTS[scheme]
 
     def connect(self) -> None:
