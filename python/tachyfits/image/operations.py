@@ -82,9 +82,9 @@ class Operations(Pixels):
             `Image.channel_axis`; an error if the image has none.
         edge
             Values of pixels beyond the ends: "repeat", the last pixel (MIRIAD, SciPy's "nearest");
-            "pair", which makes the last Hanning result the mean of the last pair (CASA), and
-            mirrors pixels for other kernels; "zero" (NEMO); "blank", undefined pixels; "keep":
-            pixels whose neighbours would lie beyond keep their values.
+            "pair", mirror images about the centre of the last pixel, so that Hanning gives the
+            mean of the last pair (CASA); "zero" (NEMO); "blank", undefined pixels; "keep": pixels
+            whose neighbours would lie beyond keep their values.
         blanks
             Treatment of NaN and BLANK: "renormalise", the weights of the defined pixels alone
             (spectral-cube, astropy); "propagate", the result is NaN (SciPy); "zero" (CASA, MIRIAD).

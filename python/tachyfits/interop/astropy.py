@@ -1,4 +1,4 @@
-"""Tables of astropy, and of astropy.io.fits, which are imported on demand."""
+"""Conversion of tables to and from astropy and astropy.io.fits, which are imported on demand."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def astropy_table(columns: Columns) -> astropy.table.Table:
 
 
 def _with_block(table: astropy.table.Table) -> astropy.table.Table:
-    """Return a table with what the block of comments that astropy wrote says of its columns."""
+    """Return a table with the column properties from astropy's block of comments applied."""
     comments, lines = parted(table.meta.get("COMMENT", []))
     if not lines:
         return table
@@ -67,10 +67,10 @@ def _with_block(table: astropy.table.Table) -> astropy.table.Table:
             for attribute in {"description", "meta"} & known[name].keys():
                 setattr(table[name].info, attribute, known[name][attribute])
     except (ValueError, TypeError):
-        # Text that was divided, or that fits no column, can still be read among the comments.
+        # Text that was divided, or that fits no column, stays readable among the comments.
         return table
     table, left = with_objects(table, whole)
-    # Where astropy's own readers have it before they make objects of the columns.
+    # The same place in which astropy's readers keep it before they build objects.
     table.meta |= {OBJECTS: left} if left else {}
     table.meta.pop("COMMENT")
     table.meta |= {"COMMENT": comments} if comments else {}
@@ -93,7 +93,7 @@ def _astropy_column(values: Any, known: TableColumn | None) -> Any:
 
 
 def _set_format(column: Any, display: str | None) -> bool:
-    """Give a column of astropy the format of TDISPn; return whether that fits its values."""
+    """Set the format of an astropy column from TDISPn; return whether it fits the values."""
     letter = (display or "").strip()[:1].upper()
     kind = column.dtype.kind
     fits = {"A": "SUO", "L": "b"}.get(letter, "iu" if letter in "IZOB" else "iufcO")
@@ -109,7 +109,7 @@ def _set_format(column: Any, display: str | None) -> bool:
 
 
 def _astropy_unit(text: str | None) -> Any:
-    """Return astropy's unit; one that it does not know keeps its text."""
+    """Return astropy's unit; an unknown unit keeps its text."""
     from astropy import units
 
     if text is None:
@@ -119,7 +119,7 @@ def _astropy_unit(text: str | None) -> Any:
     unit = units.Unit(text, format="fits", parse_strict="silent")
     if not isinstance(unit, units.UnrecognizedUnit):
         return unit
-    # Of units that FITS has no name for, "mag(AB)" or "hourangle", the text is astropy's own.
+    # For units without a name in FITS, "mag(AB)" or "hourangle", the text is in astropy's format.
     own = units.Unit(text, parse_strict="silent")
     return own if str(own) == text else unit
 
@@ -135,7 +135,7 @@ def _fill_value(known: TableColumn, dtype: np.dtype[Any]) -> Any:
 
 
 def columns_of_records(data: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
-    """Give (name, values, what is known) of each column; TNULLn is undefined in scaled ones too."""
+    """Yield (name, values, properties) of each column; TNULLn is undefined even if scaled."""
     header = getattr(data, "header", None)
     records = data if header is None else data.data
     carried = {} if header is None else carried_by_column(header)
@@ -157,7 +157,7 @@ def columns_of_records(data: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
 
 
 def _joined(cells: Any) -> Any:
-    """Return text of any length, which is there as arrays of characters, as text."""
+    """Return variable-length text, stored as arrays of characters, as strings."""
     if not all(getattr(cell, "dtype", np.dtype("O")).kind in "SU" for cell in cells):
         return cells
     texts = [np.asarray(cell).tolist() for cell in cells]
@@ -165,7 +165,7 @@ def _joined(cells: Any) -> Any:
 
 
 def cards_of_records(data: Any) -> Iterator[tuple[str, Any]]:
-    """Give what the header of an HDU says of the table as a whole: keywords, values, comments."""
+    """Yield the header's cards about the table as a whole: keywords, values, comments."""
     for card in describing_cards(data.header) if hasattr(data, "header") else []:
         if card.keyword in ("COMMENT", "HISTORY"):
             yield card.keyword, str(card.value)

@@ -1,4 +1,4 @@
-"""The YAML in which astropy describes columns: of fewer of them, and with other names."""
+"""Edit astropy's YAML description of columns: select, rename and describe columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from tachyfits.base.optional import needed
 
-#: Key of a table's meta in which astropy keeps which columns are parts of which object.
+#: Key of a table's meta that maps astropy objects to their columns.
 OBJECTS = "__serialized_columns__"
 
 _PART_TAG = "!astropy.table.SerializedColumn"
@@ -44,7 +44,7 @@ def changed(
 
 
 def _describe(yaml: Any, root: Any, descriptions: Mapping[str, str]) -> bool:
-    """Give columns these descriptions where they have one; say whether any has."""
+    """Set the descriptions of columns; return whether any column has one."""
     found = False
     for column in dict(_pairs(root))["datatype"].value:
         old = dict(_pairs(column)).get("description")
@@ -57,7 +57,7 @@ def _describe(yaml: Any, root: Any, descriptions: Mapping[str, str]) -> bool:
 
 
 def _cut(root: Any, names: frozenset[str]) -> bool | None:
-    """Leave these columns alone; say whether others are gone; None if what is left says nothing."""
+    """Keep these columns only; return whether others were removed, or None if nothing remains."""
     sections = dict(_pairs(root))
     columns = sections["datatype"]
     kept = [column for column in columns.value if _name(column) in names]
@@ -78,7 +78,7 @@ def _cut(root: Any, names: frozenset[str]) -> bool | None:
 
 
 def _pairs(node: Any) -> Iterator[tuple[str, Any]]:
-    """Give keys and nodes of a mapping of YAML, an ordered one (a list of mappings) too."""
+    """Yield keys and nodes of a YAML mapping, which may be ordered (a list of mappings)."""
     for part in getattr(node, "value", ()):
         if isinstance(part, tuple):
             yield part[0].value, part[1]
@@ -87,7 +87,7 @@ def _pairs(node: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _rename(root: Any, old: str, new: str) -> None:
-    """Give a column another name in the YAML, and an object that is this column alone."""
+    """Rename a column in the YAML, and an object that consists of this column alone."""
     sections = dict(_pairs(root))
     for column in sections["datatype"].value:
         _rename_in(column, old, new)
@@ -117,7 +117,7 @@ def _name(column: Any) -> str | None:
 
 
 def _parts_named(node: Any) -> frozenset[str]:
-    """Return the names of all columns that an object is made of."""
+    """Return the names of all columns of an object."""
     if not isinstance(node.value, list):
         return frozenset()
     parts = [part[1] if isinstance(part, tuple) else part for part in node.value]

@@ -1,6 +1,6 @@
 """Images and tables on dask, which is imported on demand: each chunk is one read of the engine.
 
-A task carries the place of the data. A process that gets one opens the file once.
+A task carries the location of the data. A process that runs tasks opens the file once.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from tachyfits.image.image import Image
     from tachyfits.table.table import Table
 
-#: Images and tables that a process keeps open for tasks.
+#: Maximum number of images and tables that a process keeps open for tasks.
 _OPEN = 64
 
-#: Rows of a partition of a table hold about this many bytes.
+#: Approximate size of a partition of a table.
 _PARTITION_BYTES = 64 << 20
 
-#: Of a chunk, as dask has it by default.
+#: Chunk size, dask's default.
 CHUNK_BYTES = 128 << 20
 
 
 @functools.lru_cache(maxsize=_OPEN)
 def open_pickled(pickled: bytes) -> Any:
-    """Return the HDU of a pickle, which each process opens once."""
+    """Return the HDU of a pickle; each process opens it once."""
     return pickle.loads(pickled)
 
 
@@ -47,7 +47,7 @@ class Pixels:
         self.shape, self.dtype, self.ndim = image.shape, image.dtype, image.ndim
 
     def __getitem__(self, index: Any) -> Any:
-        # Tasks run at the same time.
+        # Tasks run in parallel, so a task uses one thread unless the file says otherwise.
         return self.image.read(index, threads=self.image.file.threads or 1)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -59,7 +59,7 @@ def _pixels(pickled: bytes) -> Pixels:
 
 
 class Column:
-    """The cells of a column as an array that xarray indexes: undefined numbers are NaN."""
+    """The cells of a column as an array that xarray indexes; undefined numbers are NaN."""
 
     def __init__(self, table: Table, key: str) -> None:
         self.table, self.key = table, key
@@ -98,13 +98,13 @@ def _column(pickled: bytes, key: str) -> Column:
 
 
 class Rows:
-    """Rows of a table as frames of pandas."""
+    """Rows of a table as pandas frames."""
 
     def __init__(self, table: Table, columns: Sequence[str] | None) -> None:
         self.table, self.columns = table, columns
 
     def __call__(self, rows: tuple[int, int]) -> Any:
-        """Return the rows from a first one to an end."""
+        """Return the rows of a range (start, stop)."""
         threads = self.table.file.threads or 1
         frame = self.table.to_pandas(self.columns, rows=slice(*rows), threads=threads)
         frame.index += rows[0]
@@ -119,11 +119,11 @@ def _rows(pickled: bytes, columns: Sequence[str] | None) -> Rows:
 
 
 def dask_token(hdu: Hdu) -> object:
-    """Return what tells the data of an HDU from others, without reading them."""
+    """Return a token that identifies the data of an HDU, without reading them."""
     try:
         return "tachyfits", pickle.dumps(hdu)
     except UsageError:
-        # Of a stream: no other array is equal.
+        # An image from a stream never equals another array.
         return uuid.uuid4().hex
 
 
@@ -145,7 +145,7 @@ def _chunk_bytes() -> int:
 
 
 def file_chunks(image: Image, most_bytes: int) -> tuple[int, ...]:
-    """Return the shape of chunks of at most about ``most_bytes`` that are read as a whole.
+    """Return the shape of chunks of at most about ``most_bytes`` that are contiguous in the file.
 
     Chunks are whole rows, as many whole planes as fit, or whole tiles of a compressed image.
 

@@ -1,4 +1,4 @@
-"""An image as the arrays of dask and xarray: pixels are read when a part of them is computed."""
+"""Headers of images as dask and xarray arrays, whose pixels are read when they are computed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def physical_header(image: Image) -> Header:
-    """Return the header of the values that an image gives: without BSCALE, BZERO and BLANK."""
+    """Return the header for physical values: without BSCALE, BZERO and BLANK."""
     cards = image._core_image().result_cards(kept=list(range(image.ndim)), kind=Card)
     header = Header(cards)
     return header.replaced({"BUNIT": image.unit}) if image.unit else header
@@ -26,7 +26,7 @@ def section_header(
     ranges: Sequence[tuple[int, int, int]],
     kept: Sequence[int],
 ) -> Header:
-    """Return the cards of a section of an image of this shape, of which only the header exists."""
+    """Return the cards of a section of an image of this shape, from the header alone."""
     axes = [("NAXIS", len(shape), "")]
     axes += [(f"NAXIS{number}", length, "") for number, length in enumerate(reversed(shape), 1)]
     named = [card for card in cards if not card[0].startswith("NAXIS")]

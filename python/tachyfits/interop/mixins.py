@@ -1,8 +1,8 @@
-"""astropy's block of comments: what it keeps of columns that FITS has no keyword for.
+"""astropy's block of comments: column properties that have no keyword in FITS.
 
-Descriptions, and the columns that together are a SkyCoord or another object, are YAML in COMMENT
-cards between two marks. Readers of the block expect every column in it, so it is rewritten when
-columns are removed. astropy splits objects into columns and restores them.
+The block is YAML in COMMENT cards between two marks. It has descriptions, and the columns of
+objects such as a SkyCoord. Its readers expect every column in it, so it is rewritten when columns
+are removed. astropy splits objects into columns and restores them.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def cards_for(
     renamed: tuple[str, str] | None = None,
     descriptions: Mapping[str, str] | None = None,
 ) -> Cards:
-    """Return the cards of a table with these columns alone: the block describes no others.
+    """Return the cards of a table with these columns only, and a block that describes no others.
 
     ``names``: None for all. ``renamed``: the old name in the block and the new one among ``names``.
-    ``descriptions``: in the place of those that the block has.
+    ``descriptions``: replacements of descriptions in the block.
 
     >>> block = [BEGIN, "datatype:", "- {name: A, description: first}", "- {name: B}", END]
     >>> cards = [("COMMENT", "mine", ""), *(("COMMENT", line, "") for line in block)]
@@ -82,7 +82,7 @@ def cards_for(
 
 
 def parted(comments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the comments of a table without the block, and the YAML lines of it."""
+    """Return the comments of a table without the block, and the YAML lines of the block."""
     found = _bounds(comments)
     if found is None:
         return list(comments), []
@@ -91,12 +91,12 @@ def parted(comments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def known_of(lines: Sequence[str]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """Return what a block says of each column, and of the objects that columns are parts of.
+    """Return the properties of each column in a block, and the objects built from columns.
 
     Raises
     ------
     ValueError
-        It is no such block.
+        The lines are not a block of astropy's YAML.
     """
     try:
         header = description_of_columns(lines)
@@ -111,11 +111,11 @@ def with_parts(
     descriptions: Mapping[str, str] | None = None,
     theirs: Collection[str] = (),
 ) -> tuple[Any, dict[str, list[str]]]:
-    """Return an astropy Table whose objects (a SkyCoord) are columns, and their names by object.
+    """Return an astropy Table with objects (a SkyCoord) split into columns, and names by object.
 
-    Which columns they are is in its meta, where astropy has it, with the ``descriptions`` of
-    objects that are given. Anything else is returned as it is. ``theirs``: names of the columns of
-    the table that these are rows of, in which times may be pairs of days as astropy writes them.
+    The table's meta lists these columns, as in astropy, with the ``descriptions`` of objects. Other
+    data is returned unchanged. ``theirs``: column names of the table that gets these rows, in which
+    times may be pairs of days as astropy writes them.
 
     Raises
     ------
@@ -162,14 +162,14 @@ def with_parts(
 
 
 def _is_column(column: Any) -> bool:
-    """Return whether FITS's own keywords say all of a column of astropy's: numbers, text, times."""
+    """Return whether FITS keywords describe an astropy column fully: numbers, text, times."""
     from astropy.time import Time, TimeDelta
 
     if type(column).__name__ in _QUANTITIES and hasattr(column, "unit"):
         try:
             unit_text(column.unit)
         except ValueError:
-            # In a unit that FITS has not astropy would not read the object.
+            # astropy would not restore an object from a unit that FITS lacks.
             return True
         return False
     plain = isinstance(column, np.ndarray) and column.dtype.names is None
@@ -177,14 +177,14 @@ def _is_column(column: Any) -> bool:
 
 
 def check_objects(comments: Sequence[str], new: Sequence[str], where: str) -> None:
-    """Refuse rows with objects that a table has too, but in another frame: numbers alone are added.
+    """Refuse rows whose objects differ in frame from the table's: only numbers are appended.
 
     Parameters
     ----------
     comments, new
-        Those of the table, and of what the rows are taken from.
+        Comments of the table, and of the source of the rows.
     """
-    # Of numbers in a unit that is all there is to compare.
+    # For plain numbers with a unit, only the unit is compared.
     objects = {name: made for name, made in _objects_of(new).items() if _columns_of(made) != {name}}
     theirs = {
         name.upper(): made for name, made in (_objects_of(comments) if objects else {}).items()
@@ -201,7 +201,7 @@ def check_objects(comments: Sequence[str], new: Sequence[str], where: str) -> No
 
 
 def _difference(attribute: str, expected: Any, found: Any) -> str:
-    """Return in words how an attribute differs; one that has columns is a mapping."""
+    """Describe how an attribute differs; an attribute with columns is a mapping."""
     ours, new = ("none" if value is None else value for value in (expected, found))
     if isinstance(found, Mapping):
         return f"with a {attribute} of each row, where those of the table have {ours}"
@@ -211,7 +211,7 @@ def _difference(attribute: str, expected: Any, found: Any) -> str:
 
 
 def _to_be_alike(attribute: str, expected: Any, found: Any) -> str:
-    """Return what makes objects as the table has them, where an attribute is not the same."""
+    """Return a hint for converting objects to the table's frame."""
     if attribute == "scale":
         return f"convert them: times.{expected}"
     if attribute == "representation_type":
@@ -227,7 +227,7 @@ def _to_be_alike(attribute: str, expected: Any, found: Any) -> str:
 
 
 def _objects_of(comments: Sequence[str]) -> dict[str, Any]:
-    """Return the objects of a block among comments; none where there is none that can be read."""
+    """Return the objects of a block among comments; empty without a readable block."""
     lines = parted(comments)[1]
     try:
         return known_of(lines)[1] if lines else {}
@@ -236,10 +236,10 @@ def _objects_of(comments: Sequence[str]) -> dict[str, Any]:
 
 
 def _odd_attribute(ours: Any, new: Any) -> tuple[str, Any, Any] | None:
-    """Return the first attribute that is not the same in two objects of `known_of`, and both."""
+    """Return the first attribute that differs between two objects, and both values."""
     if not (isinstance(ours, Mapping) and isinstance(new, Mapping)):
         return None if _is_same(ours, new) else ("", ours, new)
-    # The parts that there are follow from the first two.
+    # The other attributes depend on the first two.
     for key in dict.fromkeys(["frame", "representation_type", *ours, *new]):
         if key in _SHOWN:
             continue
@@ -252,7 +252,7 @@ def _odd_attribute(ours: Any, new: Any) -> tuple[str, Any, Any] | None:
 
 def _is_same(ours: Any, new: Any) -> bool:
     if isinstance(ours, str) and isinstance(new, str):
-        # Versions of astropy have one class in several modules.
+        # Versions of astropy define one class in different modules.
         return ours.rpartition(".")[2] == new.rpartition(".")[2]
     if ours is None or new is None:
         return ours is new
@@ -263,7 +263,7 @@ def _is_same(ours: Any, new: Any) -> bool:
 
 
 def block_of(table: Any) -> list[str]:
-    """Return the block for an astropy Table; nothing where FITS's own keywords say everything."""
+    """Return the block for an astropy Table; empty if FITS keywords describe everything."""
     objects = table.meta.get(OBJECTS) or {}
     columns = list(table[:0].itercols())
     for column in columns:
@@ -283,7 +283,7 @@ def _bounds(comments: Sequence[str]) -> tuple[int, int] | None:
 
 
 def _lines(comments: Sequence[str]) -> list[str]:
-    """Return the lines that cards hold, the parts of long ones together."""
+    """Return the lines in cards, with continued lines joined."""
     lines: list[str] = []
     goes_on = False
     for text in comments:
@@ -296,20 +296,21 @@ def _lines(comments: Sequence[str]) -> list[str]:
 
 
 def block_of_lines(lines: Sequence[str]) -> list[str]:
-    """Return the comments of a block of these lines; none of no lines."""
+    """Return the comments of a block of these lines; empty for no lines."""
     return [BEGIN, *chain.from_iterable(map(_parts, lines)), END] if lines else []
 
 
 def _parts(line: str) -> Iterator[str]:
-    # Blanks at the end of a card are lost: the backslash keeps those within a line.
+    # Trailing blanks of a card are lost: the backslash keeps those within a line.
     for first in range(0, max(len(line), 1), _LINE):
         yield line[first : first + _LINE] + ("\\" if first + _LINE < len(line) else "")
 
 
 def with_objects(table: Any, objects: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return an astropy Table with objects of `known_of` in place of their columns, and the others.
+    """Return an astropy Table with objects of `known_of` built from columns, and the others.
 
-    These are what a Table has as columns of numbers, quantities, and what astropy cannot make.
+    The others are those that a Table stores as columns of numbers, quantities, and those that
+    astropy cannot build.
     """
     from astropy.table import Table
     from astropy.units import Quantity
@@ -319,7 +320,7 @@ def with_objects(table: Any, objects: Mapping[str, Any]) -> tuple[Any, dict[str,
     for name, made in objects.items():
         parts = [key for key in columns if key in _columns_of(made)]
         if not parts or (name in columns and name not in parts):
-            # No column would be in its place, or one of its name would go.
+            # The object has no columns, or would overwrite another column.
             left[name] = made
             continue
         alone = Table([columns[key] for key in parts], names=parts, meta={OBJECTS: {name: made}})
@@ -343,12 +344,12 @@ def with_objects(table: Any, objects: Mapping[str, Any]) -> tuple[Any, dict[str,
 
 
 def without_lost(objects: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return the objects of `known_of` all of whose columns are among these.
+    """Return the objects of `known_of` all of whose columns are in ``names``.
 
     Raises
     ------
     ValueError
-        They are no such objects.
+        The mapping does not describe objects built from columns.
     """
     try:
         return {name: made for name, made in objects.items() if _columns_of(made) <= set(names)}

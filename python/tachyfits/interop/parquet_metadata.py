@@ -1,7 +1,7 @@
-"""Descriptions of columns in Parquet files: astropy's YAML, VOParquet's VOTable, and pandas'.
+"""Column descriptions in Parquet files: astropy's YAML, VOParquet's VOTable, and pandas'.
 
-They are in the metadata of the schema. Arrow's own metadata of a field, which tachyfits writes,
-comes before them.
+They are in the metadata of the schema. Arrow's metadata of a field, which tachyfits writes, has
+precedence.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _VOTABLE = b"IVOA.VOTable-Parquet.content"
 _VERSION = b"IVOA.VOTable-Parquet.version"
 _PANDAS = b"PANDAS_ATTRS"
 
-#: Bytes of metadata that are read: more describe no columns.
+#: Maximum metadata size to read: more cannot be descriptions of columns.
 _MOST_BYTES = 1 << 22
 
-#: Types of VOTable by those of NumPy; types that it lacks are the next wider ones.
+#: VOTable types by NumPy type; a type that VOTable lacks maps to the next wider one.
 _DATATYPES = {
     "bool": "boolean", "uint8": "unsignedByte", "int8": "short", "int16": "short", "uint16": "int",
     "int32": "int", "uint32": "long", "int64": "long", "uint64": "long", "float32": "float",
@@ -44,7 +44,7 @@ _NAMESPACE = "http://www.ivoa.net/xml/VOTable/v1.3"
 
 
 def said_of_columns(metadata: Mapping[Any, Any] | None) -> Mapping[str, dict[str, Any]]:
-    """Return what the metadata of a schema says of columns, by name.
+    """Return the column properties in the metadata of a schema, by name.
 
     "unit" and "description" are text, "format" is Python's, "carried" are other cards.
     """
@@ -73,7 +73,7 @@ def _said(pandas: bytes, votable: bytes, yaml: bytes) -> dict[str, dict[str, Any
 
 
 def _of_pandas(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give the units that `to_pandas` put into the attributes of a frame."""
+    """Yield the units that `to_pandas` stored in the attributes of a frame."""
     units = dict(json.loads(text)).get("units") or {}
     yield from ((name, {"unit": unit}) for name, unit in units.items() if isinstance(unit, str))
 
@@ -107,14 +107,14 @@ def _local(element: Any) -> str:
 
 
 def _unit(unit: Any) -> str | None:
-    """Return a unit as the Standard writes it; as it is if it is unknown."""
+    """Return a unit in the Standard's spelling; unchanged if it is unknown."""
     text = str(unit or "").strip()
     known = fits_unit(text) if text else None
     return text or None if known is None else text_of_unit(known) or text
 
 
 def meta_of_yaml(metadata: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
-    """Give what astropy's YAML says of the table: its meta, and the objects made of columns."""
+    """Yield the table's meta and its astropy objects from astropy's YAML."""
     text = metadata.get(_YAML, b"")
     if not text or len(text) > _MOST_BYTES:
         return
@@ -126,7 +126,7 @@ def meta_of_yaml(metadata: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
             str(made["__class__"]).endswith("quantity.Quantity") for made in objects.values()
         )
     except ODD:
-        # The columns have warned of it.
+        # Reading the columns has already warned.
         return
     yield from meta.items()
     if not is_plain:
@@ -134,7 +134,7 @@ def meta_of_yaml(metadata: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def foreign_metadata(columns: Columns) -> dict[bytes, bytes]:
-    """Return the metadata of the schema of columns (a few rows will do) as others read it."""
+    """Return the schema metadata for other readers; a few rows of the columns suffice."""
     widths = {
         f"table::len::{key}".encode(): str(known.dtype.itemsize // 4).encode()
         for key, known in columns.info.items()
@@ -166,7 +166,7 @@ def _yaml(columns: Columns) -> bytes:
 
 
 def _format(known: TableColumn) -> str | None:
-    """Return the format of a column, if it says the same again when it is read."""
+    """Return the format of a column, if it survives a round trip."""
     form = format_of(known.display)
     return form if form is not None and display_of(form, known.dtype) == known.display else None
 

@@ -1,9 +1,9 @@
 """Times in tables: ISO 8601 text in columns, with their time scale and location.
 
-The Standard (Sect. 9.2.1) has one scale for the times of a table, by default UTC, another one for a
-column with TCTYPn, and one location (`interop.observatory`). astropy's times are written with
+The Standard (Sect. 9.2.1) has one scale for the times of a table, by default UTC, a different one
+for a column with TCTYPn, and one location (`interop.observatory`). astropy's times are written with
 these, and rows with other scales or locations are refused. astropy writes a time as two numbers of
-days, which add up to it; rows that are appended to such a table are written so, too.
+days that add up to it; rows appended to such a table are written in the same way.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from tachyfits.table.metadata import (
 )
 from tachyfits.table.values import ColumnData
 
-#: Scales of times at the barycentre of the solar system.
+#: Time scales at the barycentre of the solar system.
 _BARYCENTRIC = ("TDB", "TCB")
 
-#: The beginning of a date with a time of the day.
+#: Beginning of a date with a time of day.
 _WITH_CLOCK = re.compile(rb"[+-]?\d{4,5}-\d\d-\d\dT\d\d:")
 
-#: Days, up to which times are counted from the same: half of a step of JDREF in 64 bits, 20 us.
-#: Cards leave out fewer digits of MJDREF; what clocks are corrected by may be little more.
+#: Maximum difference in days between equal reference times: half of a step of JDREF in 64 bits, 20
+#: us. MJDREF in cards loses fewer digits; clock corrections may be little more.
 _SAME_REFERENCE = 2.5e-10
 
-#: The Julian Date from which MJD are counted.
+#: The Julian Date of MJD 0.
 _MJD = 2400000.5
 
 #: Units of time (Table 34 of the Standard).
@@ -57,9 +57,9 @@ _UNITS = frozenset(["s", "d", "a", "cy", "min", "h", "yr", "ta", "Ba"])
 def scale_cards(
     cards: Sequence[tuple[str, Any, str]], columns: Sequence[ColumnData]
 ) -> list[tuple[str, Any, str]]:
-    """Return the cards of a new table, with TIMESYS if its columns say a time scale.
+    """Return the cards of a new table, with TIMESYS if its columns have a time scale.
 
-    It is that of the first; TCTYPn says that of each (`place_cards`).
+    TIMESYS is the scale of the first column; TCTYPn has that of each (`place_cards`).
     """
     scale = next((column.time_scale for column in columns if column.time_scale), None)
     if scale is None or any(card[0] == "TIMESYS" for card in cards):
@@ -70,9 +70,9 @@ def scale_cards(
 def _check_scale(
     column: ColumnData, keyword: str, stated: Any, where: str, brought: str | None = None
 ) -> None:
-    """Refuse times of another scale than a keyword states; None states UTC.
+    """Refuse times in another scale than a keyword states; None means UTC.
 
-    ``brought``: the scale of times that say none themselves.
+    ``brought``: scale of times that have none themselves.
     """
     said = column.time_scale or time_scale_of(column.carried) or brought
     wanted = scale_named(stated)
@@ -95,9 +95,9 @@ def _check_scale(
 
 
 def _is_time(column: ColumnData) -> bool:
-    """Return whether a column that says no scale has times: its cards or its text say so.
+    """Return whether a column without a scale has times, according to its cards or its text.
 
-    One that is called TIME, in a unit of time, has them by custom.
+    By custom, a column named TIME with a unit of time has times.
     """
     if position_of(column.carried) is not None:
         return True
@@ -112,12 +112,12 @@ def _is_time(column: ColumnData) -> bool:
 def time_cards(
     cards: Sequence[tuple[str, Any, str]], columns: Sequence[ColumnData]
 ) -> list[tuple[str, Any, str]]:
-    """Return the cards of a new table, with the scales and the place of its times.
+    """Return the cards of a new table, with the scales and the location of its times.
 
     Raises
     ------
     UsageError
-        They say several places, or others than the cards.
+        The times have different locations, or their location differs from the cards.
     """
     all_cards = scale_cards(cards, columns)
     there = place_columns(columns)
@@ -132,14 +132,14 @@ def place_cards(
     number: int,
     there: Mapping[str, Any],
 ) -> list[tuple[str, Any, str]]:
-    """Return the cards that a table needs for what a column's data say: limits, scale, place.
+    """Return the cards that a table needs for the data of a column: limits, scale, location.
 
-    ``there``: what the table's columns say of the place, in metres by name, which needs no cards.
+    ``there``: location that the table's columns state, in metres by name, which needs no cards.
 
     Raises
     ------
     UsageError
-        It has others.
+        The table has other cards.
     """
     stated = {keyword.upper(): value for keyword, value, _ in cards}
     own = dict(column.carried)
@@ -181,12 +181,13 @@ class Stated:
     Attributes
     ----------
     scale, position
-        TIMESYS and TREFPOS; None without one.
+        TIMESYS and TREFPOS, or None.
     place
-        Gives what it says of a name of `PLACE`, in metres, of all rows or of each; None: nothing.
+        Function that returns the location for a name of `PLACE`, in metres, for all rows or per
+        row; None if it is not stated.
     reference
-        Gives what times that are numbers are counted from (`time_reference`); None: it does not
-        say. Rows without such times are added whatever the cards of the reference are.
+        Function that returns the reference of numeric times (`time_reference`), or None. It is not
+        called for rows without such times, whatever the cards of the reference are.
     """
 
     scale: Any
@@ -196,7 +197,7 @@ class Stated:
 
 
 def check_location(stated: Stated, columns: Sequence[ColumnData], where: str) -> None:
-    """Refuse times of another place than the table states that they are to be in.
+    """Refuse times at another location than the table states for them.
 
     The locations in ``columns`` apply to the rows that they belong to.
     """
@@ -223,11 +224,11 @@ class Brought:
     Attributes
     ----------
     scale
-        TIMESYS; None without one.
+        TIMESYS, or None.
     reference
-        Gives what times that are numbers are counted from; None: it does not say.
+        Function that returns the reference of numeric times, or None.
     of_each
-        Columns of another scale say it, as they do not in a table that astropy read.
+        Whether columns with another scale state it; in a table that astropy read they do not.
     """
 
     scale: Any = None
@@ -242,7 +243,7 @@ def check_times(
     where: str,
     brought: Brought = Brought(),
 ) -> None:
-    """Refuse times of another scale than a column's, or on the Earth where those are elsewhere."""
+    """Refuse times whose scale or reference position differs from the column's."""
     own = column.time_scale
     keyword = f"TCTYP{column.number + 1}" if own else "TIMESYS"
     is_time = own is not None or column.position is not None or _is_time(data)
@@ -268,12 +269,12 @@ def _check_reference(name: str, ours: float | None, theirs: float | None, where:
 
 
 def make_times(table: Any, columns: Mapping[str, TableColumn], meta: Mapping[str, Any]) -> None:
-    """Make times of the text columns of an astropy Table that the header declares as times.
+    """Convert text columns of an astropy Table that the header declares as times.
 
     TCTYPn (a time scale), or TRPOSn (TOPOCENTER) with the location, declares them. Text that is not
-    a time, and numbers, stay unchanged. The meta of a column has the words of `carried_by_column`
-    that its times do not say. If there are times, the table's meta has TIMESYS, UTC if the
-    header has none.
+    a time, and numbers, stay unchanged. The meta of a column keeps the entries of
+    `carried_by_column` that its times do not express. If there are times, the table's meta has
+    TIMESYS, UTC if the header has none.
     """
     place: list[Any] = [table[key] if key in table.colnames else meta.get(key) for key in PLACE]
     is_known = all(part is not None for part in place)
@@ -294,7 +295,7 @@ def make_times(table: Any, columns: Mapping[str, TableColumn], meta: Mapping[str
 
 
 def said_in_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what the meta of a column of astropy has for its cards (`make_times`).
+    """Return the cards in the meta of an astropy column (`make_times`).
 
     >>> said_in_meta({"TRPOS": "GEOCENTER", "TCTYP": "RA---TAN", "TUCD": "time.epoch", "note": 1})
     {'carried': (('TRPOS', 'GEOCENTER'), ('TCTYP', 'RA---TAN'), ('TUCD', 'time.epoch'))}
@@ -305,7 +306,7 @@ def said_in_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def left_in_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the meta of a column of astropy without what its cards have (`said_in_meta`).
+    """Return the meta of an astropy column without its cards (`said_in_meta`).
 
     >>> left_in_meta({"TCTYP": "RA---TAN", "TUCD": ["time", "epoch"], "note": 1})
     {'TUCD': ['time', 'epoch'], 'note': 1}
@@ -320,16 +321,16 @@ def with_pairs(
     theirs: Sequence[TableColumn],
     reference: Callable[[], float | None],
 ) -> list[ColumnData]:
-    """Return the columns of rows, with times as pairs of days where a table has such.
+    """Return the columns of rows, with times as pairs of days if the table stores them so.
 
     Parameters
     ----------
     made, rows
-        The columns of a table of astropy, or of a dict, and that.
+        The columns of an astropy table or a dict, and that table or dict.
     theirs, reference
-        The columns of the table that has these rows, and what gives the reference of its times
-        (`time_reference`): 0 if it has none. If the reference is not a multiple of half a day,
-        pairs would not be exact, and times stay unchanged.
+        The columns of the table that gets these rows, and the function that returns the reference
+        of its times (`time_reference`): 0 if it has none. If the reference is not a multiple of
+        half a day, pairs would not be exact, and times stay unchanged.
     """
     pairs = {column.name.rstrip().upper() for column in theirs if _has_pairs(column)}
     since = (reference() or 0.0) if pairs else 0.0
@@ -350,7 +351,7 @@ def _has_pairs(column: TableColumn) -> bool:
 
 def _paired(column: ColumnData, times: Any, since: float) -> ColumnData:
     if np.shape(times) != (column.rows,) or not hasattr(times, "jd1"):
-        # A list of times, or several in a row.
+        # A list of times, or several per row.
         return column
     days = [np.ma.filled(times.jd1, np.nan) - _MJD - since, np.ma.filled(times.jd2, np.nan)]
     return replace(column, values=np.stack(days, axis=-1), undefined=None, unit="d")

@@ -1,4 +1,4 @@
-"""Arrays of xarray, which is imported on demand: pixels are read when a part of them is needed."""
+"""Conversion of xarray arrays; xarray is imported on demand, pixels are read when needed."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 def data_array(source: Image | Measured, *, lazy: bool = True) -> xarray.DataArray:
     """Return an image, a plane or a spectrum as an array with named axes and coordinates.
 
-    Axes are named after CTYPE in small letters ("vrad", "stokes"), those of the sky "y" and "x".
-    An axis has its coordinates, with their unit; one without, such as those of the sky, has the
-    numbers of its pixels from 0. Positions on the sky ("ra" and "dec", of each pixel) are computed
-    when they are needed. The unit of the values and the cards are in ``attrs``.
+    Axes are named after CTYPE in lower case ("vrad", "stokes"), the sky axes "y" and "x". An axis
+    has its coordinates, with their unit; an axis without coordinates, such as those of the sky, has
+    0-based pixel numbers. Positions on the sky ("ra" and "dec", of each pixel) are computed when
+    they are needed. The unit of the values and the cards are in ``attrs``.
     """
     xr = needed("xarray", "an array of xarray")
     image: Any = source if hasattr(type(source), "_core_image") else None
@@ -82,7 +82,7 @@ def _coordinate(name: str, values: Any, unit: str, ctype: str) -> tuple[str, Any
 
 
 def _sky(coordinates: Coordinates, names: Sequence[str], shape: Sequence[int]) -> Any:
-    """Return longitude and latitude over the two axes of the sky; None without them."""
+    """Return longitude and latitude over the two sky axes; None without a sky."""
     sky = coordinates.sky
     if sky is None:
         return None
@@ -96,14 +96,14 @@ def _sky(coordinates: Coordinates, names: Sequence[str], shape: Sequence[int]) -
 
 
 def image_of_data_array(array: Any) -> Image:
-    """Return an array of xarray as an image in memory, with the cards that it has in ``attrs``.
+    """Return an xarray array as an image in memory, with the cards in its ``attrs``.
 
-    Coordinates follow where the array is a section of the source.
+    Coordinates are updated if the array is a section of the source.
 
     Raises
     ------
     UsageError
-        It has no axes or is not of real numbers, or its axes are not those of its cards.
+        It has no axes or is not of real numbers, or its axes differ from those of its cards.
     """
     if array.ndim == 0:
         raise usage(
@@ -132,7 +132,7 @@ def _with_tables(image: Image, tables: Sequence[Tabulated]) -> Image:
 
 
 def _header_of(array: Any, unit: str) -> tuple[Header, list[Tabulated]]:
-    """Return the cards of an array that came from an image, for the part of it that is left."""
+    """Return the cards of an array that came from an image, for the remaining section."""
     from astropy.io import fits
 
     text, shape = array.attrs.get(HEADER), array.attrs.get(SHAPE)
@@ -168,7 +168,7 @@ def _header_of(array: Any, unit: str) -> tuple[Header, list[Tabulated]]:
 
 
 def _range_of(source: Any, values: Any, array: Any, name: str) -> tuple[int, int, int]:
-    """Return which pixels of an axis these coordinates are of: start, count, step."""
+    """Return the pixels of an axis with these coordinates: start, count, step."""
     if len(values) == 0:
         return 0, 0, 1
     places = np.abs(np.subtract.outer(values[[0, min(1, len(values) - 1)]], source)).argmin(axis=1)

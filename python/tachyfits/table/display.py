@@ -1,7 +1,6 @@
-"""Tables as text and HTML: names, units, and cells as people read them.
+"""Tables as text and HTML: names, units, and cells in readable form.
 
-Numbers have every digit that they need to be read back exactly; long cells are cut. Nothing here
-reads a file.
+Numbers have the digits that restore them exactly; long cells are cut. Nothing here reads a file.
 """
 
 from __future__ import annotations
@@ -19,21 +18,20 @@ from tachyfits.table.strings import decoded
 #: Text of an undefined cell.
 UNDEFINED = "--"
 
-#: Elements of an array that are shown; the others are "...".
+#: Maximum number of array elements shown; the others are "...".
 SHOWN_ELEMENTS = 4
 
-#: Characters of a cell that are shown.
+#: Maximum number of characters of a cell shown.
 SHOWN_CHARACTERS = 40
 
-#: Columns that fit a terminal's line are shown; this many characters wide it is taken to be.
+#: Assumed width of a terminal line; columns beyond it are not shown.
 LINE_CHARACTERS = 120
 
 
 def own_digits(values: Any) -> Any:
-    """Return floats of 4 bytes as those of 8 that are written with as many digits as they need.
+    """Return float32 values as the float64 values with the same shortest decimal text.
 
-    Complex numbers of two such become pairs of 8 bytes, and a `Ragged` has such elements. Others
-    stay as they are.
+    complex64 becomes complex128, and a `Ragged` converts its elements. Other types stay unchanged.
 
     >>> own_digits(np.array([0.1], "f4")).tolist(), own_digits(np.array([0.1j], "c8")).tolist()
     ([0.1], [0.1j])
@@ -92,7 +90,7 @@ def _finite(value: Any) -> bool:
 def columns_of_text(
     arrays: Mapping[str, Any], units: Sequence[str], characters: int | None = SHOWN_CHARACTERS
 ) -> tuple[list[list[str]], list[bool]]:
-    """Return the lines of each column (name, unit if any, cells), and which end flush right."""
+    """Return the lines of each column (name, unit if any, cells), and which are right-aligned."""
     with_units = any(units)
     columns, flush = [], []
     for (key, array), unit in zip(arrays.items(), units, strict=True):
@@ -106,16 +104,16 @@ def columns_of_text(
 def text_of(
     arrays: Mapping[str, Any], units: Sequence[str], *, width: int | None = LINE_CHARACTERS
 ) -> str:
-    """Return aligned text: a line of names, one of units where there are any, the cells.
+    """Return aligned text: a line of names, a line of units if there are any, the cells.
 
     Parameters
     ----------
     arrays
-        By name, cut to the rows that are to be shown.
+        Arrays by name, cut to the rows to show.
     units
-        One for each column, "" for none.
+        Unit of each column, "" for none.
     width
-        Leave out columns in the middle if a line is longer; None: show all.
+        Drop columns in the middle if a line is longer; None: show all.
 
     Examples
     --------
@@ -142,7 +140,7 @@ def text_of(
 
 
 def _that_fit(widths: Sequence[int], width: int | None) -> Iterable[int | None]:
-    """Return the numbers of the columns to show; None stands for those left out."""
+    """Return the numbers of the columns to show; None marks those left out."""
     everything = range(len(widths))
     if width is None or sum(widths) + 2 * len(widths) - 2 <= width:
         return everything

@@ -1,7 +1,7 @@
 """TableReading: the table's header, and reading rows and columns.
 
-It translates names, rows and conditions into the engine's terms and its answers into NumPy's;
-every loop over rows is in the compiled module.
+It converts names, rows and conditions to the engine's terms, and results to NumPy; every loop over
+rows is in the compiled module.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from tachyfits.table.strings import decoded
 ColumnNames = str | int | Sequence[str | int] | None
 
 
-#: Rows that a condition is evaluated on at a time, when its answers come in batches.
+#: Maximum rows on which a condition is evaluated at a time, if its results come in batches.
 SEARCHED_ROWS = 1 << 22
 
 
 class _Plan(NamedTuple):
-    """Options of reading columns, the same for every batch of rows."""
+    """Options for reading columns, the same for every batch of rows."""
 
     wanted: Sequence[TableColumn]
     #: Numbers of the columns that are read together, in one pass over the rows.
@@ -71,11 +71,11 @@ class TableReading(Hdu):
 
     @cached_property
     def _compression(self) -> CompressedTiles | None:
-        """Compression of the HDU whose tiles the rows are; None for an ordinary table."""
+        """Compression of the HDU if the rows are its tiles; None for an ordinary table."""
         return None if self._hdu().stored is not None else compression_of(self)
 
     def _warn_of_tiles(self) -> None:
-        """Warn, once, that the rows are tiles of a compressed image or table."""
+        """Warn once that the rows are tiles of a compressed image or table."""
         if self._compression is not None and not self._warned_of_tiles:
             self._warned_of_tiles = True
             warn(
@@ -112,12 +112,12 @@ class TableReading(Hdu):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of columns, also in conditions: TTYPEn, numbered if repeated."""
+        """Column names for results and conditions: TTYPEn, numbered if repeated."""
         return tuple(column.key for column in self.columns)
 
     @property
     def rows_present(self) -> int:
-        """Complete rows in the file; fewer than ``len(table)`` if it is truncated."""
+        """Number of complete rows in the file; fewer than ``len(table)`` if it is truncated."""
         return self._core_table().rows_present
 
     @property
@@ -129,7 +129,7 @@ class TableReading(Hdu):
     def column(self, column: str | int) -> TableColumn:
         """Return the properties of a column, by name or number.
 
-        A name selects the first column spelled exactly so, or else the first in any case.
+        A name selects the first column with exactly this spelling, or else the first in any case.
 
         Raises
         ------
@@ -164,7 +164,7 @@ class TableReading(Hdu):
         return self._core_table().rows
 
     def __bool__(self) -> bool:
-        # A table without rows is a table.
+        # A table without rows is still a table.
         return True
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -212,7 +212,7 @@ class TableReading(Hdu):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Columns:
-        """Read columns in one pass over the rows; variable-length arrays need another each.
+        """Read columns in one pass over the rows; each variable-length column needs another pass.
 
         Parameters
         ----------
@@ -221,10 +221,10 @@ class TableReading(Hdu):
         rows
             A slice, 0-based numbers in any order, or a mask; None: all.
         where
-            Only rows that satisfy this condition; see `where`.
+            Return only rows that satisfy this condition; see `where`.
         raw
-            Return stored values: without TSCALn and TZEROn (those of unsigned integers included)
-            and TNULLn, text as bytes.
+            Return stored values: without TSCALn, TZEROn (including that of unsigned integers) and
+            TNULLn, text as bytes.
 
         Returns
         -------
@@ -234,7 +234,7 @@ class TableReading(Hdu):
         Raises
         ------
         UsageKeyError
-            There is no such column or row.
+            A column or row does not exist.
         FormatError
             A field is invalid, or a truncated file lacks the rows; the other columns and rows stay
             readable.
@@ -269,8 +269,8 @@ class TableReading(Hdu):
     def _rows(self, rows: Any) -> Rows:
         last = last_of(rows, len(self))
         if last is not None and last >= self.rows_present and self.columns:
-            # The engine refuses a missing row before numbers are listed: a header may claim very
-            # many rows.
+            # Let the engine refuse a missing row before the row numbers are created: a header may
+            # claim very many rows.
             largest = np.iinfo(np.int64).max
             self._core_table().read([0], np.array([min(last, largest)], np.int64))
         return resolve_rows(rows, len(self))
@@ -321,7 +321,7 @@ class TableReading(Hdu):
         progress: Progress | None,
         text: str | None = None,
     ) -> _Plan:
-        """Choose how columns are read; ``text`` "bytes" leaves text as S, a quarter of U."""
+        """Return options for reading columns; ``text`` "bytes" keeps text as S, a quarter of U."""
         self._warn_of_tiles()
         return _Plan(
             wanted,
@@ -332,7 +332,7 @@ class TableReading(Hdu):
         )
 
     def _read_as(self, plan: _Plan, rows: Rows, kept: list[Given] | None = None) -> Columns:
-        """Read rows; arrays of rows of one length are kept in ``kept``, or reused from it."""
+        """Read rows; ``kept`` collects the arrays of fixed-length columns for reuse."""
         core = self._core_table()
         into = [beginning(given, count_of(rows)) for given in kept] if kept else None
         read = core.read(plan.together, rows, text=plan.text, into=into, **plan.options)
@@ -346,7 +346,7 @@ class TableReading(Hdu):
         rows: Rows,
         read: Sequence[tuple[NDArray[Any], NDArray[np.bool_] | None, int]],
     ) -> Columns:
-        """Return the columns of rows that were read together, and read the others of them."""
+        """Return the columns of rows from ``read``, and read those that it lacks."""
         core, text, options = self._core_table(), plan.text, plan.options
         together = iter(read)
         arrays: dict[str, Values] = {}
@@ -361,7 +361,7 @@ class TableReading(Hdu):
             else:
                 values, nulls, odd = next(together)
                 if odd and values.dtype.kind == "S":
-                    # Others take bytes for UTF-8.
+                    # Other callers treat bytes as UTF-8.
                     values = decoded(values, core.text_encoding(column.number))
                 arrays[column.key] = masked(values, nulls)
             if odd:
@@ -414,7 +414,7 @@ class TableReading(Hdu):
         )
 
     def _warn_of_latin_1(self, column: TableColumn) -> None:
-        """Warn, once, that the text of a column is not UTF-8."""
+        """Warn once that the text of a column is not UTF-8."""
         is_latin_1 = self._core_table().text_encoding(column.number) == "latin-1"
         if is_latin_1 and column.number not in self._latin_1:
             self._latin_1 |= {column.number}
@@ -426,12 +426,12 @@ class TableReading(Hdu):
     def _meta(self) -> tuple[dict[str, Any], dict[str, str]]:
         """Return the keywords about the table as a whole, and the comments of their cards.
 
-        Not those of its structure.
+        Cards of its structure are excluded.
         """
         if self._said_of is None:
             self._said_of = meta_of(self.header), comments_of(self.header)
         meta, comments = self._said_of
-        # Lists of comments are everybody's own.
+        # Each caller gets its own lists of comments.
         own = {
             key: list(value) if isinstance(value, list) else value for key, value in meta.items()
         }
@@ -460,11 +460,11 @@ class TableReading(Hdu):
             second element of a cell, in file order. ``&`` and ``|`` of integers are bitwise:
             ``(QUALITY & 128) == 0``. ``N IN (1, 2)`` is true for one of the values. ``NAME LIKE
             'NGC%'`` is true for text that matches: ``%`` is any text, ``_`` one character, each
-            itself after the character of ``ESCAPE '!'``. A number beside a column of float32 is
-            rounded to float32. An undefined value makes a comparison false,
-            so ``!(N == 1)`` is true; test for it with ``isnull(x)``.
+            literal after the character of ``ESCAPE '!'``. A number compared with a float32 column
+            is rounded to float32. An undefined value makes a comparison false, so ``!(N == 1)`` is
+            true; test for it with ``isnull(x)``.
         rows
-            Only among these; see `read`.
+            Search only these rows; see `read`.
 
         Examples
         --------
@@ -487,7 +487,7 @@ class TableReading(Hdu):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Iterator[Columns]:
-        """Give the table in batches of ``rows`` rows, in the memory of a few batches.
+        """Yield the table in batches of ``rows`` rows, in the memory of a few batches.
 
         Parameters
         ----------
@@ -517,7 +517,7 @@ class TableReading(Hdu):
     def _pieces(
         self, rows: Rows, where: str | None, batch_rows: int, threads: int | None
     ) -> Iterator[Rows]:
-        """Give rows in batches; a condition is evaluated on a bounded number of rows at a time."""
+        """Yield rows in batches; a condition is evaluated on a bounded number of rows at a time."""
         count = count_of(rows)
         if where is None:
             for first in range(0, count, batch_rows):

@@ -1,4 +1,4 @@
-"""Rows by position on the sky: which columns hold it, cones, and nearest neighbours."""
+"""Rows by position on the sky: position columns, cones, and nearest neighbours."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tachyfits.text.units import ANGLE, asked_unit, fits_unit
 if TYPE_CHECKING:
     from tachyfits.table.columns import Columns, TableColumn
 
-#: UCDs of equatorial positions, of the present standard and of the old one (UCD1).
+#: UCDs of equatorial positions, in the current standard and in the old one (UCD1).
 _UCDS = (("pos.eq.ra", "pos.eq.dec"), ("pos_eq_ra", "pos_eq_dec"))
 
-#: Names of positions, the most usual first.
+#: Names of position columns, the most common first.
 _NAMES = (
     ("ra", "dec"), ("raj2000", "dej2000"), ("raj2000", "decj2000"), ("_raj2000", "_dej2000"),
     ("ra_icrs", "de_icrs"), ("ra_icrs", "dec_icrs"), ("raicrs", "deicrs"), ("ra_deg", "dec_deg"),
@@ -37,13 +37,13 @@ class PositionColumns(NamedTuple):
     factors: tuple[float, float]
 
 
-#: Degrees per unit. Hours are those of right ascension; as a unit they would be times.
+#: Degrees per unit. Hours are hours of right ascension; as a physical unit they would be times.
 _FACTORS = {"": 1.0, "deg": 1.0, **dict.fromkeys(("h", "hr", "hour", "hours"), 15.0)}
 
-#: Longitudes and latitudes in degrees; NaN where a row has no position.
+#: Longitudes and latitudes in degrees; NaN for a row without a position.
 Positions: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
 
-#: Latitude of the poles, degrees.
+#: Latitude of the poles in degrees.
 _POLE = 90.0
 
 
@@ -54,9 +54,9 @@ class Matches:
     Attributes
     ----------
     index
-        Its number, from 0; -1 where none is within the radius, or the position is undefined.
+        Its number, from 0; -1 if no row is within the radius, or the position is undefined.
     separation
-        The angle to the nearest row, degrees; NaN where a position is undefined.
+        Angle to the nearest row in degrees; NaN if a position is undefined.
     """
 
     index: NDArray[np.int64]
@@ -66,7 +66,7 @@ class Matches:
 def position_columns(
     columns: Sequence[TableColumn], names: Sequence[str] | None = None
 ) -> PositionColumns:
-    """Return the columns of a position: of these names, else by UCD, else by usual names.
+    """Return the position columns: by these names, else by UCD, else by common names.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def position_columns(
 
 
 def _pair(names: Any) -> tuple[str, str]:
-    """Return two names of columns, in lower case."""
+    """Return two column names, in lower case."""
     if not isinstance(names, (list, tuple)) or [*map(type, names)] != [str, str]:
         raise usage(
             f"invalid names {names!r}: expected two names of columns",
@@ -118,7 +118,7 @@ def _by_ucd(columns: Sequence[TableColumn]) -> dict[str, TableColumn]:
 
 
 def _factor(column: TableColumn) -> float:
-    """Return degrees per unit of a column; one without a unit is in degrees."""
+    """Return degrees per unit of a column; without a unit it is in degrees."""
     text = (column.unit or "").strip()
     is_number = column.dtype.kind in "fiu"
     if is_number and text.lower() in _FACTORS:
@@ -156,7 +156,7 @@ def _term(column: TableColumn, factor: float) -> str:
 
 
 def positions_of(columns: Columns, found: PositionColumns) -> Positions:
-    """Return the positions of rows; NaN where a number is null."""
+    """Return the positions of rows; NaN if a number is null."""
     longitude, latitude = (
         np.ma.filled(np.ma.asarray(columns[column.key], dtype=np.float64), np.nan) * factor
         for column, factor in zip((found.longitude, found.latitude), found.factors, strict=True)
@@ -165,7 +165,7 @@ def positions_of(columns: Columns, found: PositionColumns) -> Positions:
 
 
 def in_one_frame(own: Positions, other: Any) -> tuple[Positions, Positions]:
-    """Return positions of rows, which are ICRS, in the frame of positions of astropy, and those."""
+    """Return ICRS positions of rows in the frame of astropy positions, and the latter."""
     from astropy.coordinates import ICRS, SkyCoord
 
     if not isinstance(other, SkyCoord) or other.ndim != 1:
@@ -184,7 +184,7 @@ def in_one_frame(own: Positions, other: Any) -> tuple[Positions, Positions]:
 
 
 def _degrees(positions: Any) -> Positions:
-    """Return longitudes and latitudes of astropy in degrees; NaN where they are masked."""
+    """Return longitudes and latitudes of astropy in degrees; NaN where masked."""
     angles = positions.spherical
     longitude, latitude = (
         np.ma.filled(np.asanyarray(angle.to_value("deg")), np.nan)
@@ -194,7 +194,7 @@ def _degrees(positions: Any) -> Positions:
 
 
 def nearest(one: Positions, other: Positions, radius: float | None) -> Matches:
-    """Return the nearest positions; of several that are equally near, the first."""
+    """Return the nearest positions; among equally near ones, the first."""
     index, separation = _core.nearest_positions(one, other)
     if radius is not None:
         index[~(separation <= radius)] = -1

@@ -1,8 +1,8 @@
 """Convert values to the types of existing columns without loss.
 
-A column says what its cells are (the types that reading gives); values of another type are taken
-if every one of them is the same number there. Floats alone are rounded, to the digits or decimals
-that the column has; where whole steps are stored (TSCALn), each must be one.
+An existing column has a type (the type that reading returns); values of another type are accepted
+if each converts exactly. Only floats are rounded, to the digits or decimals of the column; if the
+column is scaled (TSCALn), each value must be a whole number of steps.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from tachyfits.table.values import ColumnData, column_data
 from tachyfits.text.units import fits_unit
 from tachyfits.writing.new_columns import Cells, bytes_of
 
-#: The forms of numbers in an ASCII table; those of a binary one have no width after the letter.
+#: Forms of numbers in an ASCII table; those of a binary table have no width after the letter.
 _IN_TEXT = re.compile(r"[IFED]\d")
 
-#: Bytes of blanks that fill strings up to the width that a header states, whatever that is.
+#: Maximum bytes of blanks to pad strings to the width in a header, which may claim any width.
 _MOST_BLANKS = 1 << 28
 
 #: Hint for cells that are arrays.
 _ARRAYS = "give an array for each row, in a list: [[1, 2, 3]] for one row"
 
-#: The forms of integers, in binary and in ASCII tables.
+#: Forms of integers, in binary and in ASCII tables.
 _INTEGERS = re.compile(r"\d*[PQ]?[BIJK]")
 
 
@@ -45,12 +45,13 @@ def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
 
     Raises
     ------
-    UsageError
+    A value does not fit: too large, not whole, too long, of another shape, or undefined in a column
+    without a value for that.
         A value cannot be held: too large, not whole, too long, of another shape, or undefined in a
         column that has nothing for that.
     """
     if not data.rows:
-        # No values are of no type.
+        # An empty array fits any type.
         return np.zeros(0, np.uint8), np.zeros(1, np.int64) if column.is_variable else None, None
     if _has_no_elements(column, data.values):
         nothing = np.zeros(0, np.uint8), np.zeros(data.rows + 1, np.int64), None
@@ -77,19 +78,19 @@ def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
         data = replace(data, values=values, undefined=everywhere)
     if column.dtype.kind == "U":
         if isinstance(column.null, str) and data.undefined is not None:
-            # TNULLn of an ASCII table; other text has no null but the empty one.
+            # TNULLn of an ASCII table; other text has no null except the empty string.
             values = np.where(data.undefined, column.null.encode(), values)
         return _fitted_text(column, values, where, is_time=data.is_time), None, None
     undefined = _undefined(column, data, where)
     converted = _converted(column, values, undefined, where)
     if _IN_TEXT.match(column.form) and bool(np.isinf(converted).any()):
-        # The engine writes TNULLn for whatever is not finite.
+        # The engine writes TNULLn for any value that is not finite.
         raise _misfit(column, where, "infinities", "text has none: write a binary table")
     return bytes_of(converted), None, _as_bytes(undefined)
 
 
 def _in_unit(column: TableColumn, data: ColumnData, where: str) -> ColumnData:
-    """Return values in the column's unit; those that say none are taken to be in it."""
+    """Return values in the column's unit; values without a unit are assumed to be in it."""
     wanted, values = column.unit, data.values
     if data.unit is None or data.unit == (wanted or "") or values.dtype.kind not in "iufc":
         return data
@@ -114,7 +115,7 @@ def _in_unit(column: TableColumn, data: ColumnData, where: str) -> ColumnData:
 
 
 def _has_no_elements(column: TableColumn, values: NDArray[Any] | Ragged) -> bool:
-    """Say whether a column of arrays is given cells that are all empty, and so of no type."""
+    """Return whether all cells for a column of arrays are empty, so that they have no type."""
     if not (column.is_variable or column.delimiter):
         return False
     if isinstance(values, Ragged):
@@ -124,7 +125,7 @@ def _has_no_elements(column: TableColumn, values: NDArray[Any] | Ragged) -> bool
 
 
 def _is_nothing(values: NDArray[Any], wanted: np.dtype[Any]) -> bool:
-    """Say whether values are nothing but undefined, and so of no type of their own."""
+    """Return whether all values are undefined, so that they have no type."""
     if values.dtype.kind != "f" or wanted.kind not in "biuU" or not values.size:
         return False
     return bool(np.isnan(values).all())
@@ -175,7 +176,7 @@ def _fitted_strings(column: TableColumn, values: NDArray[Any] | Ragged, where: s
 
 
 def _undefined(column: TableColumn, data: ColumnData, where: str) -> NDArray[np.bool_] | None:
-    """Return where values are undefined, if the column has something that says so."""
+    """Return where values are undefined, if the column can represent that."""
     undefined = data.undefined
     if undefined is None or column.dtype.kind in "bfc":
         return undefined
@@ -194,7 +195,7 @@ def _as_bytes(undefined: NDArray[np.bool_] | None) -> NDArray[np.uint8] | None:
 def _converted(
     column: TableColumn, values: NDArray[Any], undefined: NDArray[np.bool_] | None, where: str
 ) -> NDArray[Any]:
-    """Return the values in the column's type; each is the same number there."""
+    """Return the values in the column's type; each must convert exactly."""
     converted = _of_type(column, values, undefined, where)
     if column.dtype.kind != "f" or not column.scale or not _INTEGERS.match(column.form):
         return converted
@@ -278,10 +279,10 @@ def row_cells(
     brought: Brought,
     fill_missing: bool,
 ) -> tuple[list[Cells], int]:
-    """Return the cells of new rows for every column of a table, and how many rows there are.
+    """Return the cells of new rows for every column of a table, and the number of rows.
 
-    ``stated`` is the table's information about its times, ``brought`` that of the rows. With
-    ``fill_missing`` missing columns are undefined.
+    ``stated``: the table's information about its times, ``brought``: that of the rows. With
+    ``fill_missing``, missing columns are undefined.
     """
     check_location(stated, made, where)
     given, unknown = _data_of_each(columns, made)
@@ -308,10 +309,10 @@ def row_cells(
 def _data_of_each(
     columns: tuple[TableColumn, ...], made: list[ColumnData]
 ) -> tuple[dict[str, ColumnData], list[str]]:
-    """Return the values of each column that has some, by key, and the names that no column has.
+    """Return the values for each column by key, and the names that match no column.
 
-    Each of the values serves one column: one that is spelled so, or else one in any case; of
-    columns of one name the first of them by that name.
+    Each value is for one column: the one with exactly its name, or else one that matches in any
+    case; among columns of one name, the first.
     """
     given: dict[str, ColumnData] = {}
     for spelling in (str.rstrip, lambda name: name.rstrip().upper()):
@@ -329,7 +330,7 @@ def _data_of_each(
 def _repeated(cell: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     if not np.ma.isMaskedArray(cell):
         return np.broadcast_to(cell, shape, subok=True)
-    # NumPy forgets the mask.
+    # NumPy drops the mask.
     mask = np.broadcast_to(np.ma.getmaskarray(cell), shape)
     return np.ma.MaskedArray(np.broadcast_to(np.ma.getdata(cell), shape), mask=mask)
 
@@ -337,7 +338,7 @@ def _repeated(cell: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 def values_for(column: TableColumn, values: Any, rows: int, stated: Stated, where: str) -> Cells:
     """Return values of a column for ``rows`` rows; a single value applies to all of them.
 
-    ``stated`` is what the table says of the times of these rows.
+    ``stated``: the table's information about the times of these rows.
     """
     known: dict[str, Any] = {}
     if values is None or values is np.ma.masked:
@@ -352,7 +353,7 @@ def values_for(column: TableColumn, values: Any, rows: int, stated: Stated, wher
             values = as_array(column.name, values)
         single = values if isinstance(values, Ragged) else np.asanyarray(values)
         if not isinstance(single, Ragged) and single.shape in (column.shape, ()):
-            # A number that is given for an array is that of all its elements.
+            # A single number for a cell that is an array applies to all its elements.
             values = _repeated(single, (rows, *column.shape))
     elif not isinstance(values, (list, tuple, Ragged)) and np.ndim(values) == 0:
         if column.dtype.kind != "U" or column.shape:

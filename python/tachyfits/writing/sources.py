@@ -1,7 +1,7 @@
-"""Data of any kind as HDUs to be written: one table of kinds, for all places that HDUs go to.
+"""Data of any kind as HDUs to write: one table of kinds, for all destinations of HDUs.
 
-A new kind of data is a row of `KINDS`, and the way to recognise it in `base/kinds.py`. The places
-are in `sinks.py` and `editing/editor.py`; they do not look at kinds.
+A new kind of data needs a row of `KINDS`, and a test for it in `base/kinds.py`. The destinations,
+in `sinks.py` and `editing/editor.py`, do not depend on kinds.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ from tachyfits.writing.options import OF_FILE_IMAGES, OF_IMAGES, OF_TABLES, Opti
 from tachyfits.writing.stacking import stacked
 from tachyfits.writing.tables import write_table
 
-#: EXTNAME, in capitals, and EXTVER.
+#: EXTNAME, in upper case, and EXTVER.
 Name = tuple[str, int]
 
 
 @dataclass(frozen=True)
 class HduSource:
-    """An HDU to be written.
+    """An HDU to write.
 
     Attributes
     ----------
     write
-        Writes it as the next HDU of a new file that has HDUs of the given names; returns the
-        largest error of rounding.
+        Function that writes it as the next HDU of a new file, given the names of the file's HDUs;
+        returns the largest rounding error.
     options
-        Its options.
+        Options of the HDU.
     hdu
-        The HDU of a file that it is.
+        The HDU itself, if it is from a file.
     is_copy
-        ``hdu`` has all of its cards, except for the name, and its bytes, so that a sink can take
-        both from there.
+        Whether ``hdu`` has all of its cards, except for the name, and its bytes, so that a sink can
+        copy both from there.
     needed
         Bytes of the HDUs that its coordinates need beside it, and the name of their file.
     unit
-        Of its pixels.
+        Unit of its pixels.
     """
 
     write: Callable[[_core.FileWriter, Collection[Name]], float]
@@ -62,7 +62,7 @@ class HduSource:
 
     @property
     def name(self) -> Name:
-        """Its name, as images that need it have it."""
+        """Name by which images refer to it."""
         if self.hdu is not None:
             return self.hdu.name.upper(), self.hdu.version
         header = self.options.header
@@ -74,14 +74,14 @@ class HduSource:
 
     @property
     def label(self) -> str:
-        """Its name in messages."""
+        """Name in messages."""
         if self.options.place is not None:
             return f"HDU {self.options.place} of the list"
         return "the data" if self.hdu is None else self.hdu._where()
 
 
 def sources_of(data: Any, options: Options) -> list[HduSource]:
-    """Return the HDUs that data of any kind become, without those that images need beside them.
+    """Convert data of any kind to HDUs, without the companions that images need.
 
     Raises
     ------
@@ -113,12 +113,12 @@ def with_needed(
     """Return the HDUs of beams and coordinates that images need, and the names of all HDUs.
 
     They are tables (BEAMS, -TAB) and images of corrections (CPDIS, D2IM). Images find them by name,
-    so two images of one file cannot have different ones of one name.
+    so two images of one file cannot have different HDUs of one name.
 
     Parameters
     ----------
     there
-        HDUs that the file has already, and what messages call them.
+        Existing HDUs of the file, with their names for messages.
     """
     known: dict[Name, tuple[str, Hdu]] = {}
     ours = ((source.label, source.hdu) for source in sources if source.hdu is not None)
@@ -141,15 +141,15 @@ def with_needed(
     return needed, {source.name for source in sources} | {*known}
 
 
-#: Cards of an image of corrections that say which pixels it corrects.
+#: Cards of an image of corrections that determine the pixels it corrects.
 _PLACE = [f"{root}{axis}" for root in ("CRPIX", "CRVAL", "CDELT") for axis in (1, 2)]
 
 
 def _data_of(hdu: Hdu) -> tuple[Any, ...]:
-    """Return what must be equal in HDUs of one name that images share."""
+    """Return the data that must agree between HDUs of one name that images share."""
     image: Any = hdu
     if kind_of(hdu) == "image" and image._problem() is None:
-        # Of a compressed image the pixels count.
+        # For a compressed image, compare the pixels.
         place = [hdu.header.get(keyword) for keyword in _PLACE]
         return image.shape, image.read(dtype="raw").tobytes(), *place
     return hdu.data_bytes, hdu.checksum(threads=1).datasum
@@ -180,7 +180,7 @@ def _of_array(
 
 
 def _of_image(image: Any, options: Options) -> list[HduSource]:
-    """Return an image of a file, or a computed one, which is read while it is written."""
+    """Return an image of a file, or a computed image, which is read while it is written."""
     if options.drop_degenerate:
         image = image.cutout(drop_degenerate=True)
     if options.header is not None:
@@ -212,7 +212,7 @@ def _of_image(image: Any, options: Options) -> list[HduSource]:
 
 
 def _of_hdu(hdu: Hdu, options: Options) -> list[HduSource]:
-    """Return an HDU of a file, byte by byte; one without data may have another header."""
+    """Return an HDU of a file, byte by byte; without data it may have another header."""
     is_empty = hdu.kind in ("primary", "image") and not hdu.data_bytes
 
     def write(writer: _core.FileWriter, _: Collection[Name]) -> float:
@@ -244,7 +244,7 @@ def _of_nothing(data: None, options: Options) -> list[HduSource]:
 
 
 def _of_restored(pair: Any, options: Options) -> list[HduSource]:
-    """Return an image with the cards of the empty primary HDU that it does not have."""
+    """Return an image with the cards of its empty primary HDU, which is not written."""
 
     def write(writer: _core.FileWriter, _: Collection[Name]) -> float:
         others = writer.write_restored(pair.image.file._open_core(), **options.run)
@@ -266,7 +266,7 @@ def _of_measured(data: Any, options: Options) -> list[HduSource]:
 
 
 def _of_nddata(data: Any, options: Options) -> list[HduSource]:
-    """Return an image of astropy.nddata: its pixels, UNCERT and PSFIMAGE."""
+    """Return an astropy.nddata image: its pixels, UNCERT and PSFIMAGE."""
     first, *further = parts_of(data, options.header)
     others = replace(options, name=None)
     sources = _of_array(first[0], replace(options, header=first[1]))
@@ -295,7 +295,7 @@ def _of_list(hdus: Sequence[Any], options: Options) -> list[HduSource]:
 
 
 class Kind(NamedTuple):
-    """A kind of data: how it becomes HDUs, the options that it takes, and what messages call it."""
+    """A kind of data: its conversion to HDUs, its options, and its name in messages."""
 
     sources: Callable[[Any, Options], list[HduSource]]
     takes: Sequence[str] = ()
@@ -304,7 +304,7 @@ class Kind(NamedTuple):
 
 _TABLE = Kind(_of_table, OF_TABLES, "a table")
 
-#: The kinds of data, by their names in `base/kinds.py`.
+#: Kinds of data, by their names in `base/kinds.py`.
 KINDS = {
     "array": Kind(_of_array, OF_IMAGES, "an array"),
     "arrow column": Kind(_of_array, OF_IMAGES),
@@ -321,7 +321,7 @@ KINDS = {
 
 
 def _is_numbers(items: Sequence[Any]) -> bool:
-    """Return whether a list is an array for NumPy, and not a list of HDUs."""
+    """Return whether a list is an array for NumPy, not a list of HDUs."""
     number = (int, float, complex, np.number)
 
     def is_part(item: Any) -> bool:
