@@ -183,7 +183,7 @@ def open_table_file(path: str | os.PathLike[str]) -> TableFile:
 
 
 def _opened(name: str, other: Callable[[str], Any] = str) -> Any:
-    """Return pyarrow's argument for a file name; other names than UTF-8 go through ``other``."""
+    """Return a file name for pyarrow, passed through ``other``, or an open file if not UTF-8."""
     return other(name) if printable(name) == name else open(name, "rb")
 
 

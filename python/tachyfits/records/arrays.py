@@ -1,4 +1,4 @@
-"""Records of a Fortran file as arrays: which ones, laid out how, and read into which memory.
+"""Records of a Fortran file as arrays: selection, layout, and target memory.
 
 `records.record_file` defines records and the order in which they are read.
 """
@@ -30,21 +30,21 @@ from tachyfits.records.numbers import (
 
 Progress = Callable[[int, int], bool | None]
 
-#: A row of `File.index`: the first record of a run of records of one length, how many there are,
-#: the bytes of each, and where those of the first begin in the file.
+#: A row of `File.index`: number of the first record in a run of records of equal length, number of
+#: records, bytes of each, and file offset of the first one's bytes.
 INDEX = np.dtype([("first", "u8"), ("records", "u8"), ("bytes", "u8"), ("offset", "u8")])
-#: As many records as there are.
+#: Stands for all records.
 _ALL = 2**64 - 1
 
 
 def _one_length_hint() -> str:
-    """Return what to do about records of several lengths."""
+    """Return advice for records of different lengths."""
     index = either("file.index", "tachyfits fortran info")
     return f"read records of one length at a time, or one by one; {index} has the length of each"
 
 
 def index_of(core: _core.RecordFile) -> NDArray[Any]:
-    """Return where the records are: a row of `INDEX` for each run of records of one length."""
+    """Return the locations of the records: a row of `INDEX` for each run of equal lengths."""
     return np.ascontiguousarray(core.runs()[:, :4]).view(INDEX).reshape(-1)
 
 
@@ -61,7 +61,7 @@ def number_from_0(core: _core.RecordFile, number: int) -> int:
 
 
 def _no_record(core: _core.RecordFile, number: str) -> TachyfitsError:
-    """Make the error that there is no such record; that of damage, which may hide it, is raised."""
+    """Return the error for a missing record; raise the error of damage if that may hide it."""
     hint = f"the file has {core.records()} records"
     return not_found(f"{core.name}: no record {number}", hint)
 
@@ -73,7 +73,7 @@ class Arrays:
         self._core = core
 
     def within(self, first: int, count: int | None) -> tuple[int, int]:
-        """Return the first record and how many; without a count those up to the end."""
+        """Return the first record and the number of records; count None: up to the end."""
         first = operator.index(first)
         if first < 0 or (count is not None and operator.index(count) < 0):
             many = "all" if count is None else count
@@ -97,7 +97,7 @@ class Arrays:
         threads: int,
         progress: Progress | None,
     ) -> tuple[NDArray[Any], Layout]:
-        """Read records that follow each other."""
+        """Read consecutive records."""
         first = operator.index(first)
         most = _ALL if count is None else operator.index(count)
         exactly = count is not None
@@ -129,7 +129,7 @@ class Arrays:
         threads: int,
         progress: Progress | None,
     ) -> tuple[NDArray[Any], Layout]:
-        """Read records that do not follow each other, and have one length."""
+        """Read records of equal length that are not consecutive."""
         if not records:
             return self._nothing(dtype, out)
         number_from_0(self._core, records[-1])
@@ -142,7 +142,7 @@ class Arrays:
         return array, found
 
     def _check_lengths(self, records: range, wanted: int) -> None:
-        """Refuse records, which are there, of several lengths."""
+        """Refuse existing records of different lengths."""
         index = index_of(self._core)
         if len(index) == 1 or len(records) == 1:
             return
@@ -156,7 +156,7 @@ class Arrays:
             )
 
     def batches(self, dtype: Any, records: int, threads: int) -> Iterator[NDArray[Any]]:
-        """Give the records of a file, all of one length, some at a time."""
+        """Yield the records of a file, all of equal length, in batches."""
         if records < 1:
             raise usage(
                 f"invalid records {records}: expected 1 or more", "read some records at a time"
@@ -193,7 +193,7 @@ class Arrays:
         return found.finished(array)
 
     def numbers(self, first: int, count: int, dtype: Any, field: str | None) -> Numbers:
-        """Return which numbers of records are reduced."""
+        """Return the numbers of the records to reduce."""
         with placed(self._core.name):
             return self._numbers(first, count, dtype, field)
 
@@ -216,11 +216,11 @@ class Arrays:
             record_bytes = self._common_bytes(first, count) if count else least_bytes(dtype)
             place = f"{self._core.name}: record {first} (from 0)"
             return number_names(dtype, record_bytes, place, reduced=True)
-        # A type alone has no fields, and need not be one that NumPy has.
+        # A plain type has no fields, and NumPy may lack it.
         return [] if is_form(dtype) else list(names_of_dtype(empty_layout(dtype).dtype))
 
     def layout(self, dtype: Any, first: int, count: int) -> Layout:
-        """Return the layout of records of one length."""
+        """Return the layout of records of equal length."""
         place = f"{self._core.name}: record {first} (from 0)"
         return layout(dtype, self._common_bytes(first, count), place)
 
@@ -243,7 +243,7 @@ class Arrays:
     def _into(self, out: NDArray[Any] | None, found: Layout, own: tuple[int, ...]) -> NDArray[Any]:
         if out is None:
             try:
-                # Bytes between the fields of an aligned dtype are 0.
+                # Padding between the fields of an aligned dtype must be 0.
                 return (np.zeros if found.dtype.names else np.empty)(own, found.dtype)
             except (MemoryError, ValueError) as error:
                 raise _core.LimitError(
@@ -283,7 +283,7 @@ class Arrays:
     ) -> tuple[NDArray[Any], Layout] | None:
         """Read records that may all have one length, and check their markers on the way.
 
-        None: they do not, or another fault is there; the index decides.
+        Return None if their lengths differ, or after another fault; the index then decides.
         """
         there = 0 <= first <= _ALL and most > 0
         guess = self._core.ahead(first, min(most, _ALL)) if there else None

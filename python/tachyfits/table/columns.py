@@ -93,7 +93,7 @@ class TableColumn:
 
     @property
     def position(self) -> str | None:
-        """TRPOSn, reference position of its times: "TOPOCENTER" at the header's OBSGEO-X, -Y, -Z."""
+        """TRPOSn, the reference position of its times: "TOPOCENTER" is at the header's OBSGEO."""
         return position_of(self.carried)
 
     @property

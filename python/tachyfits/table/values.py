@@ -228,7 +228,7 @@ def _filled(
 def filled_integers(
     name: str, data: NDArray[Any], mask: NDArray[np.bool_] | None, null: int | None
 ) -> tuple[NDArray[Any], NDArray[np.bool_] | None, int]:
-    """Fill undefined integers: (values, mask, TNULL); null None: find a value that does not occur."""
+    """Fill undefined integers, by default with an unused value: (values, mask, TNULL)."""
     if data.dtype.kind not in "iu":
         raise usage(
             f"column {name!r} is of {data.dtype}, which has no null of its own",
