@@ -93,10 +93,10 @@ def parse_set(text: str) -> Change:
 
 
 def _split(text: str, form: str) -> tuple[str, str]:
-    keyword, equals, rest = text.partition("=")
+    keyword, equals, remainder = text.partition("=")
     if not equals or not keyword.strip():
         raise click.BadParameter(f"invalid value {text!r}: expected {form}")
-    return looked_up(keyword), rest
+    return looked_up(keyword), remainder
 
 
 def _parse(what: str, text: str) -> Change:
@@ -126,14 +126,14 @@ def change_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options for changes; the command gets them as ``changes``."""
 
     def collect(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> None:
-        found = context.meta.setdefault("tachyfits.changes", [])
-        found += [_parse(str(option.name).removeprefix("change_"), text) for text in texts]
+        collected = context.meta.setdefault("tachyfits.changes", [])
+        collected += [_parse(str(option.name).removeprefix("change_"), text) for text in texts]
 
     @functools.wraps(command)
-    def wrapped(*args: Any, **given: Any) -> Any:
+    def wrapped(*args: Any, **arguments: Any) -> Any:
         changes = click.get_current_context().meta.get("tachyfits.changes", [])
         _refuse_repeated(changes)
-        return command(*args, changes=tuple(changes), **given)
+        return command(*args, changes=tuple(changes), **arguments)
 
     options = [
         ("--set", "change_set", "KEY=VALUE",

@@ -244,12 +244,12 @@ def names_of(regions: RegionOptions) -> list[str]:
     return names
 
 
-def suffix_of(path: str, known: tuple[str, ...]) -> str:
+def suffix_of(path: str, suffixes: tuple[str, ...]) -> str:
     """Return the suffix of an output file; raise BadParameter for an unknown one."""
     suffix = os.path.splitext(path)[1].lower()
-    if suffix not in known:
+    if suffix not in suffixes:
         raise click.BadParameter(
-            f"{path!r} ends in none of {' '.join(known)}", param_hint="'-o' / '--output'"
+            f"{path!r} ends in none of {' '.join(suffixes)}", param_hint="'-o' / '--output'"
         )
     return suffix
 
@@ -269,26 +269,26 @@ def _given(options: Iterable[str]) -> str:
 
 def refuse_together(alone: Mapping[str, Sequence[str]]) -> None:
     """Raise UsageError for options that exclude each other: option -> excluded options."""
-    for option, others in alone.items():
-        unused = _given(others)
-        if _given([option]) and unused:
-            raise click.UsageError(f"--{option} takes no {unused}")
+    for option, excluded in alone.items():
+        ignored = _given(excluded)
+        if _given([option]) and ignored:
+            raise click.UsageError(f"--{option} takes no {ignored}")
 
 
-def refuse_without(needed: str, options: Iterable[str]) -> None:
-    """Raise UsageError for given options that require ``needed``."""
-    if unused := _given(options):
-        raise click.UsageError(f"{unused}: only with {needed}")
+def refuse_without(requirement: str, options: Iterable[str]) -> None:
+    """Raise UsageError for given options that require ``requirement``."""
+    if ignored := _given(options):
+        raise click.UsageError(f"{ignored}: only with {requirement}")
 
 
 def title(image: Image, name: str = "") -> str:
     """Return the title of a picture: the object or else the file, HDU, and ``name``."""
     from tachyfits.plot import title_of
 
-    several = sum(1 for _ in _with_pixels(image.file)) > 1
+    has_several = sum(1 for _ in _with_pixels(image.file)) > 1
     of = title_of(image.header, "", image.file.name)
     label = image.name or f"HDU {image.index}"
-    which = f", {label}" if several and of and label.lower() not in of.lower() else ""
+    which = f", {label}" if has_several and of and label.lower() not in of.lower() else ""
     return f"{of}{which}: {name}" if of and name else f"{of}{which}" or name
 
 
@@ -307,7 +307,7 @@ def coordinate_lines(image: ImageHdu) -> list[str]:
     return lines + [f"HDU {image.index}: warning: {problem}" for problem in summary.problems]
 
 
-def described(image: Image, **more: Any) -> dict[str, Any]:
+def described(image: Image, **extra: Any) -> dict[str, Any]:
     """Return the common first members of JSON answers."""
     return {
         "file": image.file.name,
@@ -315,4 +315,4 @@ def described(image: Image, **more: Any) -> dict[str, Any]:
         "convention": "FITS: NAXIS1 first, pixels from 1; HDUs from 0",
         "naxis": list(reversed(image.shape)),
         "unit": image.unit,
-    } | more
+    } | extra

@@ -56,7 +56,7 @@ def _refuse_repeated(context: click.Context, args: list[str]) -> None:
             )
 
 
-def meant(word: str, known: list[str]) -> str:
+def meant(word: str, names: list[str]) -> str:
     """Return a suggestion for a word that is not a command.
 
     >>> meant("stat", ["stats", "table"])
@@ -70,10 +70,10 @@ def meant(word: str, known: list[str]) -> str:
         return f"Hint: {hint}."
     if os.path.isfile(word):
         return f"To list the HDUs of a file: tachyfits info {word}"
-    close = difflib.get_close_matches(word.lower(), known, n=3, cutoff=0.6)
+    close = difflib.get_close_matches(word.lower(), names, n=3, cutoff=0.6)
     if close:
         return f"Did you mean {' or '.join(map(repr, close))}?"
-    return f"The commands are {', '.join(known)}."
+    return f"The commands are {', '.join(names)}."
 
 
 def with_options(options: Sequence[Any]) -> Callable[[Command], Command]:
@@ -103,17 +103,17 @@ def grouped(
     return decorate
 
 
-def packed(name: str, kind: type) -> Callable[[Command], Command]:
+def packed(name: str, dataclass_type: type) -> Callable[[Command], Command]:
     """Pack the arguments of a command that are fields of a dataclass into one argument ``name``.
 
     Apply this decorator below the options, which keep their order.
     """
-    fields = tuple(kind.__dataclass_fields__)  # type: ignore[attr-defined]
+    fields = tuple(dataclass_type.__dataclass_fields__)  # type: ignore[attr-defined]
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def wrapped(*args: Any, **arguments: Any) -> Any:
-            group = kind(**{field: arguments.pop(field) for field in fields})
+            group = dataclass_type(**{field: arguments.pop(field) for field in fields})
             return command(*args, **{name: group}, **arguments)
 
         return wrapped

@@ -253,10 +253,10 @@ def bytes_of(output: str) -> int | None:
 
 
 @contextmanager
-def file_for(output: str, ending: str) -> Iterator[str]:
+def file_for(output: str, suffix: str) -> Iterator[str]:
     """Yield the name of a file to write; for ``-``, a temporary file that is copied to stdout.
 
-    ``ending`` is the suffix of the temporary file, which determines its format.
+    ``suffix``: suffix of the temporary file, which determines its format.
     """
     if output != STDOUT:
         yield output
@@ -266,7 +266,7 @@ def file_for(output: str, ending: str) -> Iterator[str]:
     stream = stream_of(STDOUT)
     assert stream is not None
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"stdout{ending}")
+        path = Path(folder, f"stdout{suffix}")
         yield str(path)
         with path.open("rb") as source:
             shutil.copyfileobj(source, stream)

@@ -26,7 +26,7 @@ def chosen_columns(table: Table, text: str | None) -> list[str | int]:
 
 
 def chosen_places(
-    text: str | None, names: Sequence[str], place: Callable[[str], int]
+    text: str | None, names: Sequence[str], position_of: Callable[[str], int]
 ) -> list[int] | None:
     """Return the positions of the selected columns among ``names``; None selects all."""
     if text is None:
@@ -42,19 +42,19 @@ def chosen_places(
             if ",".join(parts[: commas + 1]).strip() == name.strip():
                 count += commas
                 break
-        positions.append(_place(",".join(parts[:count]), len(names), place))
+        positions.append(_place(",".join(parts[:count]), len(names), position_of))
         del parts[:count]
     return positions
 
 
-def _place(part: str, count: int, place: Callable[[str], int]) -> int:
+def _place(part: str, count: int, position_of: Callable[[str], int]) -> int:
     """Return the position of a column by its name, with or without outer blanks, or number."""
     name = part.strip()
     if part != name:
         with suppress(UsageKeyError):
-            return place(part)
+            return position_of(part)
     try:
-        return place(name)
+        return position_of(name)
     except UsageKeyError:
         if name.isdecimal() and len(name) < 9 and 1 <= int(name) <= count:
             return int(name) - 1
@@ -86,13 +86,13 @@ def chosen_rows(table: Table, rows: RowChoice) -> Any:
     """Return the rows of a table selected by ``--rows``, default all; row numbers are unchanged."""
     if isinstance(rows, np.ndarray):
         return rows
-    place = f"{table.file.name}: HDU {table.index} (0-based)"
-    return chosen_slice(rows, len(table), place)
+    table_name = f"{table.file.name}: HDU {table.index} (0-based)"
+    return chosen_slice(rows, len(table), table_name)
 
 
-def chosen_slice(rows: Range | None, count: int, place: str) -> slice:
-    """Return the rows that ``--rows`` selects out of ``count``; ``place`` is for messages."""
-    selection = slice(None) if rows is None else rows.to_slice(count, place, "row")
+def chosen_slice(rows: Range | None, count: int, table_name: str) -> slice:
+    """Return the rows that ``--rows`` selects out of ``count``; ``table_name`` is for messages."""
+    selection = slice(None) if rows is None else rows.to_slice(count, table_name, "row")
     first, end, step = selection.indices(count)
     if step != 1:
         raise usage("invalid --rows: expected every row of an ascending range", "use A:B")

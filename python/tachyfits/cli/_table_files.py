@@ -23,18 +23,20 @@ _WORD = re.compile(r"`([^`]*)`|'[^']*'|\"[^\"]*\"|(?<![\w.])([^\W\d]\w*)(\s*\()?
 _LANGUAGE = ("AND", "OR", "NOT", "PI", "E", "NAN", "INF", "T", "F", "TRUE", "FALSE", "ROW")
 
 
-def places_needed(source: TableFile, chosen: Sequence[int] | None, where: str | None) -> list[int]:
-    """Return the positions of the needed columns: the selected ones, then those of ``where``.
+def places_needed(
+    source: TableFile, selected: Sequence[int] | None, condition: str | None
+) -> list[int]:
+    """Return the positions of the needed columns: the selected ones, then those of ``condition``.
 
-    Return all columns in order if ``chosen`` is None or if names are ambiguous, because resolving
+    Return all columns in order if ``selected`` is None or if names are ambiguous, because resolving
     an ambiguous name needs all columns.
     """
     names = [name.strip().upper() for name in source.schema.names]
     every = [*range(len(names))]
-    if chosen is None or len({*names, ""}) <= len(names):
+    if selected is None or len({*names, ""}) <= len(names):
         return every
     words = set()
-    for quoted, word, is_function in _WORD.findall(where or ""):
+    for quoted, word, is_function in _WORD.findall(condition or ""):
         name = (quoted or word).strip().upper()
         if name in names:
             words.add(name)
@@ -42,7 +44,7 @@ def places_needed(source: TableFile, chosen: Sequence[int] | None, where: str | 
             # The error about an unknown column lists all columns.
             return every
     return list(
-        dict.fromkeys([*chosen, *(position for position in every if names[position] in words)])
+        dict.fromkeys([*selected, *(position for position in every if names[position] in words)])
     )
 
 
@@ -57,11 +59,11 @@ def as_fits(common: Common, source: TableFile) -> Iterator[File]:
         yield file
 
 
-def list_columns(common: Common, source: TableFile, chosen: Sequence[int] | None) -> None:
+def list_columns(common: Common, source: TableFile, selected: Sequence[int] | None) -> None:
     """Print the columns of the file; details of the FITS table would need its rows."""
     columns = []
     keys, foreign = source.keys, said_of_columns(source.schema.metadata)
-    for position in range(len(keys)) if chosen is None else chosen:
+    for position in range(len(keys)) if selected is None else selected:
         field = source.schema.field(position)
         metadata = field.metadata or {}
         foreign_metadata = foreign.get(field.name, {})

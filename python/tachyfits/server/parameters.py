@@ -118,16 +118,16 @@ async def _region(
     return await posted(request, region, "region", LONGEST_REGION)
 
 
-async def posted(request: Request, given: str | None, name: str, longest: int) -> str | None:
+async def posted(request: Request, value: str | None, name: str, longest: int) -> str | None:
     """Return the text of a parameter, which POST may have in its body; an empty body is ignored."""
     if request.method != "POST":
-        return given
+        return value
     text = (await body_text(request)).strip()
-    if text and given is not None:
+    if text and value is not None:
         raise RequestError(f"both {name} and a body are given: use one of them")
     if len(text) > longest:
         raise TooLarge(f"the {name} in the body has more than {longest} characters")
-    return text or given
+    return text or value
 
 
 #: A region: in the address of GET, or in the body of POST, whose length proxies do not limit.

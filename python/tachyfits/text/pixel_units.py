@@ -170,12 +170,12 @@ def unknown_unit(text: str | None) -> Exception:
     )
 
 
-def split_units(given: Any, like: tuple[str, ...] = SPECTRAL) -> tuple[str | None, str | None]:
+def split_units(unit_input: Any, like: tuple[str, ...] = SPECTRAL) -> tuple[str | None, str | None]:
     """Split units given by a user into a unit of coordinates and a unit of values.
 
     Parameters
     ----------
-    given
+    unit_input
         One unit, or several: text with commas, a unit of astropy, or a pair of either.
     like
         Units of the physical types of coordinates; any other unit is a unit of values.
@@ -188,7 +188,7 @@ def split_units(given: Any, like: tuple[str, ...] = SPECTRAL) -> tuple[str | Non
     >>> split_units("km/s"), split_units("K"), split_units("K, GHz")
     (('km/s', None), (None, 'K'), ('GHz', 'K'))
     """
-    parts = given.split(",") if isinstance(given, str) else given
+    parts = unit_input.split(",") if isinstance(unit_input, str) else unit_input
     texts = [str(part).strip() for part in (parts if isinstance(parts, (list, tuple)) else [parts])]
     # Skip unknown units: `like` may come from a header.
     kinds = {kind: unit for kind in like if (unit := fits_unit(kind)) is not None}
@@ -202,20 +202,20 @@ def split_units(given: Any, like: tuple[str, ...] = SPECTRAL) -> tuple[str | Non
         if units[slot] is not None:
             quantity = ("coordinates", "values")[slot]
             raise usage(
-                f"invalid unit {given!r}: expected one unit of {quantity}, found two",
+                f"invalid unit {unit_input!r}: expected one unit of {quantity}, found two",
                 'write one of each: "K, km/s"',
             )
         units[slot] = text
     return units[0], units[1]
 
 
-def product_text(one: str | None, other: str) -> str:
+def product_text(first: str | None, second: str) -> str:
     """Return the product of two units of a header; the first may be None.
 
     >>> product_text("JY/BEAM", "km/s"), product_text(None, "Hz"), product_text("W.U.", "Hz")
     ('Jy beam-1 km s-1', 'Hz', 'W.U. Hz')
     """
-    return " ".join(_standard_text(text) for text in (one or "", other) if text.strip())
+    return " ".join(_standard_text(text) for text in (first or "", second) if text.strip())
 
 
 def _standard_text(text: str) -> str:

@@ -224,9 +224,9 @@ def in_own_frame(region: Region) -> Region:
     return like(replace(region, frame=OWN_FRAME), region)
 
 
-def degrees(value: Any, what: str) -> float:
+def degrees(value: Any, name: str) -> float:
     """Return an angle in degrees from a number, a Quantity, or text such as "12arcsec"."""
-    with foreign_errors(f"invalid {what} {value!r:.60}", 'give degrees, or an angle: "12arcsec"'):
+    with foreign_errors(f"invalid {name} {value!r:.60}", 'give degrees, or an angle: "12arcsec"'):
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return float(value)
         return float(asked_quantity(value, ANGLE, default="deg").to_value("deg"))

@@ -184,12 +184,12 @@ def parse_band(text: str, frame: str | None = "BARYCENT") -> SpectralRange:
     return SpectralRange(*ends, "Hz", None if ends == (None, None) else frame)
 
 
-def listed_channels(given: Any) -> list[Any]:
+def listed_channels(channels: Any) -> list[Any]:
     """Return the ranges in the argument `channels` of an operation: one or several.
 
     Parameters
     ----------
-    given
+    channels
         A range, a list of ranges, text with comma-separated ranges, an array of channel numbers,
         or an array of bool with a value for each channel.
 
@@ -204,13 +204,13 @@ def listed_channels(given: Any) -> list[Any]:
     >>> listed_channels(np.array([False, True, True, False, True]))
     [slice(1, 3, None), slice(4, 5, None)]
     """
-    if isinstance(given, str):
-        return list(given.split(","))
-    if isinstance(given, np.ndarray) and not hasattr(given, "unit"):
-        return _runs(given)
-    if not isinstance(given, list) or _is_pair_of_quantities(given):
-        return [given]
-    return [item for part in given for item in listed_channels(part)] or refuse_none()
+    if isinstance(channels, str):
+        return list(channels.split(","))
+    if isinstance(channels, np.ndarray) and not hasattr(channels, "unit"):
+        return _runs(channels)
+    if not isinstance(channels, list) or _is_pair_of_quantities(channels):
+        return [channels]
+    return [item for part in channels for item in listed_channels(part)] or refuse_none()
 
 
 def _is_pair_of_quantities(items: list[Any]) -> bool:
@@ -236,7 +236,7 @@ def _runs(channels: NDArray[Any]) -> list[Any]:
     return [slice(first, last) for first, last in runs] or refuse_none()
 
 
-def asked_channels(given: Any) -> slice | SpectralRange:
+def asked_channels(channels: Any) -> slice | SpectralRange:
     """Convert one range of channels to a slice of pixels, or to a range with a unit.
 
     Raises
@@ -244,29 +244,29 @@ def asked_channels(given: Any) -> slice | SpectralRange:
     UsageError
         The argument is neither.
     """
-    if isinstance(given, SpectralRange):
-        return _checked(given)
-    if isinstance(given, str):
-        return parse_spectral_range(given)
-    if isinstance(given, slice):
-        ends = (given.start, given.stop)
+    if isinstance(channels, SpectralRange):
+        return _checked(channels)
+    if isinstance(channels, str):
+        return parse_spectral_range(channels)
+    if isinstance(channels, slice):
+        ends = (channels.start, channels.stop)
         if not any(hasattr(end, "unit") for end in ends):
-            return given
-        if given.step is not None:
+            return channels
+        if channels.step is not None:
             raise usage(
-                f"invalid channels {given!r}: a range in a unit takes every channel",
+                f"invalid channels {channels!r}: a range in a unit takes every channel",
                 "leave the step out",
             )
         return _of_quantities(ends)
-    if hasattr(given, "unit") or isinstance(given, (tuple, list)):
-        with foreign_errors(f"invalid channels {given!r}", hint()):
-            ends = tuple(given) if getattr(given, "shape", (2,)) else (given, given)
+    if hasattr(channels, "unit") or isinstance(channels, (tuple, list)):
+        with foreign_errors(f"invalid channels {channels!r}", hint()):
+            ends = tuple(channels) if getattr(channels, "shape", (2,)) else (channels, channels)
             low, high = ends
         return _of_quantities((low, high))
     try:
-        number = operator.index(given)
+        number = operator.index(channels)
     except TypeError:
-        raise usage(f"invalid channels {given!r}: expected a slice or a range", hint()) from None
+        raise usage(f"invalid channels {channels!r}: expected a slice or a range", hint()) from None
     return slice(number, number + 1 if number != -1 else None)
 
 

@@ -138,10 +138,10 @@ class Sidecars:
                 self._images.popitem(last=False)
             return self._images[path]
 
-    def _read(self, name: str, read: Any) -> Any:
+    def _read(self, name: str, reader: Any) -> Any:
         """Call a function that reads a sidecar; None if the sidecar is damaged or was removed."""
         try:
-            result = read()
+            result = reader()
         except tf.UsageError:
             return None  # reading the file itself raises the error
         except Exception as error:  # zarr raises many types; fall back to the file itself

@@ -236,7 +236,7 @@ def _opened(path: Path) -> Any:
     return zarr.open_array(path, mode="r")
 
 
-def pixels_of(path: Path, where: tuple[Any, ...]) -> NDArray[Any]:
+def pixels_of(path: Path, index: tuple[Any, ...]) -> NDArray[Any]:
     """Return the pixels of an array at a NumPy index.
 
     Raises
@@ -246,7 +246,7 @@ def pixels_of(path: Path, where: tuple[Any, ...]) -> NDArray[Any]:
     """
     array = _opened(path)
     ranges = []
-    for item, length, chunk in zip(where, array.shape, array.chunks, strict=True):
+    for item, length, chunk in zip(index, array.shape, array.chunks, strict=True):
         first, last, _ = (item if isinstance(item, slice) else slice(item, item + 1)).indices(
             length
         )
@@ -254,7 +254,7 @@ def pixels_of(path: Path, where: tuple[Any, ...]) -> NDArray[Any]:
     for numbers in itertools.product(*ranges):
         if not os.path.exists(os.path.join(path, "c", *map(str, numbers))):
             raise OSError("a chunk is missing")
-    return np.asarray(array[where])
+    return np.asarray(array[index])
 
 
 #: All kinds of sidecars.

@@ -71,21 +71,21 @@ class Folder:
         for suffix in ("zarr", "building"):
             self._remove(self.path / f"{name}.{suffix}")
 
-    def make_room(self, wanted: int, keep: str) -> bool:
-        """Evict the least recently used sidecars; return whether ``wanted`` bytes fit."""
-        if wanted > self.budget:
+    def make_room(self, size: int, keep: str) -> bool:
+        """Evict the least recently used sidecars; return whether ``size`` bytes fit."""
+        if size > self.budget:
             return False
         sizes = {entry: _bytes_of(entry) for entry in self._entries() if keep not in entry.name}
         total = sum(sizes.values())
         for entry in sorted(sizes, key=_time_of):
-            if total + wanted <= self.budget:
+            if total + size <= self.budget:
                 break
             # Do not remove a sidecar that another server is building.
             if entry.suffix == ".building" and time.time() - _time_of(entry) < 86400:
                 continue
             total -= sizes[entry]
             self._remove(entry)
-        return total + wanted <= self.budget
+        return total + size <= self.budget
 
     def _entries(self) -> list[Path]:
         if not self.path.is_dir():
