@@ -309,14 +309,14 @@ def _check_appended(path: str, markers: int | None, how: dict[str, Any]) -> None
         warn_of(path, _core.RecordFile.open(path, markers=markers, **how).notices)
         return
     warn_of(path, file.notices)
-    same = markers in (None, file.markers) and order in (None, file.order)
-    if file.bytes and not same:
-        given = " and ".join(
+    matches = markers in (None, file.markers) and order in (None, file.order)
+    if file.bytes and not matches:
+        options = " and ".join(
             [f"markers={markers}"] * (markers is not None)
             + [f"order={order!r}"] * (order is not None)
         )
         raise usage(
-            f"{path} has {file.markers}-byte {file.order}-endian markers, and {given} is given",
+            f"{path} has {file.markers}-byte {file.order}-endian markers, and {options} is given",
             "leave it out: appended records use the markers and byte order of the file; "
             "fortran.convert writes a file with others",
         )

@@ -100,9 +100,9 @@ class _Array:
         )
         values = np.asarray(self.source[index])
         if values.shape != self.chunks:
-            whole = np.full(self.chunks, self.fill, self.dtype)
-            whole[tuple(slice(0, count) for count in values.shape)] = values
-            values = whole
+            padded = np.full(self.chunks, self.fill, self.dtype)
+            padded[tuple(slice(0, count) for count in values.shape)] = values
+            values = padded
         return np.ascontiguousarray(values, self.dtype).tobytes()
 
     def every_key(self) -> Iterator[str]:

@@ -105,12 +105,12 @@ def _guarded(function: Any) -> Any:
         try:
             result = function(*args, **options)
         except Exception as error:
-            found = _of_package(error, function)
-            if found is None:
+            translated = _of_package(error, function)
+            if translated is None:
                 if _is_of_the_call(error):
                     _add_hint(error, function)
                 raise
-            raise found from error
+            raise translated from error
         return _iterated(function, result) if type(result) is GeneratorType else result
 
     within._is_guarded = True  # type: ignore[attr-defined]
@@ -125,20 +125,20 @@ def _is_of_the_call(error: Exception) -> bool:
 
 def _add_hint(error: Exception, function: Any) -> None:
     """Add the local name of an unexpected argument to the error, which stays a TypeError."""
-    said = str(error)
-    hint = either(argument_hint(function, said))
-    if hint and "\nhint: " not in said:
-        error.args = (with_hint(said, hint),)
+    message = str(error)
+    hint = either(argument_hint(function, message))
+    if hint and "\nhint: " not in message:
+        error.args = (with_hint(message, hint),)
 
 
 def _iterated(function: Callable[..., Any], items: Iterator[Any]) -> Iterator[Any]:
     try:
         yield from items
     except Exception as error:
-        found = _of_package(error, function)
-        if found is None:
+        translated = _of_package(error, function)
+        if translated is None:
             raise
-        raise found from error
+        raise translated from error
 
 
 def _of_package(error: Exception, function: Callable[..., Any]) -> Exception | None:
@@ -147,17 +147,17 @@ def _of_package(error: Exception, function: Callable[..., Any]) -> Exception | N
     if is_passed or not _is_from_inside(error):
         return None
     name = function.__qualname__.removesuffix(".__init__")
-    said = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
-    more = argument_hint(function, said) if isinstance(error, TypeError) else ""
-    problem, hint = f"invalid argument of {name}: {said}", either(more or f"see help({name})")
+    message = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+    more = argument_hint(function, message) if isinstance(error, TypeError) else ""
+    problem, hint = f"invalid argument of {name}: {message}", either(more or f"see help({name})")
     if isinstance(error, MemoryError):
         return memory_error(
-            f"not enough memory for {name}: {said}", either("ask for less", "ask for less")
+            f"not enough memory for {name}: {message}", either("ask for less", "ask for less")
         )
     if isinstance(error, TypeError):
         return UsageTypeError(with_hint(problem, hint))
     if isinstance(error, LookupError) and not isinstance(error, ValueError):
-        return not_found(f"invalid argument of {name}: no {said}", hint)
+        return not_found(f"invalid argument of {name}: no {message}", hint)
     return usage(problem, hint)
 
 

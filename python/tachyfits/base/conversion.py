@@ -30,13 +30,13 @@ def converted(
         plain = result.real if wanted.kind == "c" and kind != "c" else result
         if wanted.kind in "fc" and kind in "fc":
             return result, np.isfinite(result) | ~np.isfinite(values)
-        same = plain.astype(values.dtype) == values
+        exact = plain.astype(values.dtype) == values
     if wanted.kind in "iu" and kind in "iu":
         # An integer may survive the round trip although its sign changed on the way.
-        same &= (result < 0) == (values < 0)
+        exact &= (result < 0) == (values < 0)
     elif wanted.kind in "iu":
         # A float beyond the integers may become the greatest integer, and round back to itself.
-        same &= values < float(int(np.iinfo(wanted).max) + 1)
+        exact &= values < float(int(np.iinfo(wanted).max) + 1)
     elif kind in "iu":
-        same &= plain < float(int(np.iinfo(values.dtype).max) + 1)
-    return result, same
+        exact &= plain < float(int(np.iinfo(values.dtype).max) + 1)
+    return result, exact

@@ -105,11 +105,11 @@ def listed(names: Iterable[object], most: int = 10) -> str:
     >>> listed(["RA", "DEC"]), listed(range(3001), most=3)
     ('RA, DEC', '0, 1, 2 and 2998 more')
     """
-    given = [str(name) for name in names]
+    texts = [str(name) for name in names]
     # One more name takes no more room than "and 1 more".
-    shown = given if len(given) <= most + 1 else given[:most]
-    more = f" and {len(given) - len(shown)} more" if len(given) > len(shown) else ""
-    return (", ".join(shown) + more) or "none"
+    head = texts if len(texts) <= most + 1 else texts[:most]
+    more = f" and {len(texts) - len(head)} more" if len(texts) > len(head) else ""
+    return (", ".join(head) + more) or "none"
 
 
 def in_lines(items: Sequence[object], most: int = 10) -> str:
@@ -120,9 +120,9 @@ def in_lines(items: Sequence[object], most: int = 10) -> str:
       - two
       - and 2 more
     """
-    shown = items if len(items) <= most + 1 else items[:most]
-    more = [f"and {len(items) - len(shown)} more"] if len(items) > len(shown) else []
-    return "\n".join(f"  - {item}" for item in (*shown, *more))
+    head = items if len(items) <= most + 1 else items[:most]
+    more = [f"and {len(items) - len(head)} more"] if len(items) > len(head) else []
+    return "\n".join(f"  - {item}" for item in (*head, *more))
 
 
 def printable(text: str) -> str:
@@ -193,8 +193,8 @@ def foreign_errors(problem: str, hint: str) -> Iterator[None]:
     except Exception as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         # WCSLIB gives a trace of its functions, with the cause last.
-        said = lines[-1] if lines else type(error).__name__
-        raise usage(f"{problem}: {said.rstrip('.')}", hint) from error
+        message = lines[-1] if lines else type(error).__name__
+        raise usage(f"{problem}: {message.rstrip('.')}", hint) from error
 
 
 def existing(what: str, count: int) -> str:
@@ -292,9 +292,9 @@ def warn(message: str) -> None:
 
     Python 3.12 has ``skip_file_prefixes`` for this. Within `kept_warnings` it is collected instead.
     """
-    kept = _kept.get()
-    if kept is not None:
-        kept.append(message)
+    collected = _kept.get()
+    if collected is not None:
+        collected.append(message)
         return
     frame: FrameType | None = sys._getframe()
     level = 0

@@ -428,17 +428,17 @@ def argument_hint(function: Callable[..., Any], message: str) -> str:
     >>> argument_hint(closest, "closest() got an unexpected keyword argument 'knwon'")
     'did you mean known=?'
     """
-    found = _UNEXPECTED.search(message)
-    if found is None:
+    match = _UNEXPECTED.search(message)
+    if match is None:
         return ""
-    name = found[1]
+    name = match[1]
     if hint := name_hint(function.__name__, name):
         return hint
-    known = [each for each in inspect.signature(function).parameters if each != "self"]
-    alike = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    parameters = [each for each in inspect.signature(function).parameters if each != "self"]
+    alike = difflib.get_close_matches(name, parameters, n=1, cutoff=0.6)
     if alike:
         return f"did you mean {alike[0]}=?"
-    return f"the arguments are {', '.join(known)}"
+    return f"the arguments are {', '.join(parameters)}"
 
 
 def name_hint(function: str, argument: str) -> str:

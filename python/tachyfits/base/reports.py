@@ -33,12 +33,12 @@ def reports() -> Iterator[list[Report]]:
     >>> [report.bytes for report in reports]
     [240, 240]
     """
-    found: list[Report] = []
-    _core.collect_reports(found)
+    costs: list[Report] = []
+    _core.collect_reports(costs)
     try:
-        yield found
+        yield costs
     finally:
-        _core.stop_collecting(found)
+        _core.stop_collecting(costs)
 
 
 def last(costs: list[Report]) -> Report | None:

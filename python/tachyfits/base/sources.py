@@ -187,9 +187,9 @@ def _told(source: Readable, guarded: _Guarded | None = None) -> Iterator[None]:
     except Exception as error:
         if guarded is not None and guarded.fault is None:
             raise
-        said = str(error) or type(error).__name__
+        message = str(error) or type(error).__name__
         hint = "open the file object again, in binary mode, or give the path of the file"
-        raise io_error(f"{name_of(source)}: cannot be read: {said}", hint, "io-read") from error
+        raise io_error(f"{name_of(source)}: cannot be read: {message}", hint, "io-read") from error
 
 
 class _Guarded:
@@ -226,10 +226,10 @@ class _Guarded:
 
     def tell(self) -> int:
         """Return the position."""
-        found = self._call("tell")
-        position = whole_number(found)
+        place = self._call("tell")
+        position = whole_number(place)
         if position is None or position >= 1 << 63:
-            self.fault = ValueError(f"tell() gives {str(found)[:40]!r}, expected a position")
+            self.fault = ValueError(f"tell() gives {str(place)[:40]!r}, expected a position")
             raise self.fault
         return position
 
@@ -274,8 +274,8 @@ def _standard_input() -> Readable:
     stream: Any = sys.stdin
     if stream is None:
         raise usage("invalid source '-': standard input is closed", "give a path")
-    found: Readable = getattr(stream, "buffer", stream)
-    return found
+    buffer: Readable = getattr(stream, "buffer", stream)
+    return buffer
 
 
 def _path_of(source: Readable) -> str | None:
@@ -288,8 +288,8 @@ def _path_of(source: Readable) -> str | None:
     except (AttributeError, OSError, ValueError):
         # A member of an archive, which has a name but no file of its own.
         return None
-    same = os.path.samestat(of_object, of_path) and os.path.isfile(name)
-    return name if same and not source.writable() else None
+    is_same = os.path.samestat(of_object, of_path) and os.path.isfile(name)
+    return name if is_same and not source.writable() else None
 
 
 @contextmanager
@@ -322,8 +322,8 @@ class _Joined:
         """Return up to ``size`` bytes."""
         if not self._first:
             return self._rest.read(size)
-        given, self._first = self._first[:size], self._first[size:]
-        return given
+        data, self._first = self._first[:size], self._first[size:]
+        return data
 
 
 def is_compressed(first: bytes) -> bool:

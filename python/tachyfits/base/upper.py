@@ -23,9 +23,9 @@ class Upper:
     def __getattr__(self, name: str) -> Any:
         if self._find is None or name.startswith("__"):
             raise AttributeError(name)
-        found = self._find(name)
-        setattr(self, name, found)
-        return found
+        value = self._find(name)
+        setattr(self, name, value)
+        return value
 
 
 upper = Upper()

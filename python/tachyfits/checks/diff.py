@@ -200,7 +200,7 @@ def diff(
     if places < 0:
         raise usage(f"places={places!r}", "give the number of values to list: 0 or more")
     a, b = (_opened(source) for source in (first, second))
-    found = _core.diff(
+    result = _core.diff(
         a._open_core(),
         b._open_core(),
         absolute=float(absolute),
@@ -211,12 +211,12 @@ def diff(
         threads=check_threads(threads),
         progress=progress,
     )
-    only = tuple(tuple(HduLabel(**label) for label in labels) for labels in found["only"])
+    only = tuple(tuple(HduLabel(**label) for label in labels) for labels in result["only"])
     return FileDifference(
         files=(a.name, b.name),
         only=(only[0], only[1]),
-        hdus=tuple(_hdu(one) for one in found["hdus"]),
-        compared=found["compared"],
+        hdus=tuple(_hdu(item) for item in result["hdus"]),
+        compared=result["compared"],
     )
 
 
@@ -234,35 +234,35 @@ def _opened(source: Source) -> File:
     return source if isinstance(source, File) else open_file(source)
 
 
-def _hdu(found: dict[str, Any]) -> HduDifference:
-    first, second = found["hdus"]
+def _hdu(entry: dict[str, Any]) -> HduDifference:
+    first, second = entry["hdus"]
     return HduDifference(
         hdus=(HduLabel(**first), HduLabel(**second)),
-        cards=tuple(CardDifference(*card) for card in found["cards"]),
-        data=tuple(_data(one) for one in found["data"]),
+        cards=tuple(CardDifference(*card) for card in entry["cards"]),
+        data=tuple(_data(item) for item in entry["data"]),
     )
 
 
-def _data(found: dict[str, Any]) -> DataDifference:
-    what = found["what"]
+def _data(entry: dict[str, Any]) -> DataDifference:
+    what = entry["what"]
     if what == "shape":
-        first, second = (tuple(reversed(axes)) for axes in found["found"])
+        first, second = (tuple(reversed(axes)) for axes in entry["found"])
         return DataDifference(what, (first, second))
     if what != "values":
-        return DataDifference(what, tuple(found["found"]), found.get("column"))
+        return DataDifference(what, tuple(entry["found"]), entry.get("column"))
     # Pixel positions have FITS order in the engine; (row, element) is in NumPy order already.
-    pixels = found["column"] is None
+    pixels = entry["column"] is None
 
     def order(at: list[int]) -> tuple[int, ...]:
         return tuple(reversed(at)) if pixels else tuple(at)
 
     return DataDifference(
         what,
-        column=found["column"],
-        compared=found["compared"],
-        different=found["different"],
-        undefined=found["undefined"],
-        largest=found["largest"],
-        largest_at=order(found["largest_at"]),
-        places=tuple(DifferentValue(order(at), a, b) for at, a, b in found["places"]),
+        column=entry["column"],
+        compared=entry["compared"],
+        different=entry["different"],
+        undefined=entry["undefined"],
+        largest=entry["largest"],
+        largest_at=order(entry["largest_at"]),
+        places=tuple(DifferentValue(order(at), a, b) for at, a, b in entry["places"]),
     )

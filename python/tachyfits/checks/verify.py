@@ -39,7 +39,7 @@ class Verification(Sequence["_core.Finding"]):
         self._findings = tuple(findings)
 
     def _count(self, severity: str) -> int:
-        return sum(1 + found.repeats for found in self if found.severity == severity)
+        return sum(1 + finding.repeats for finding in self if finding.severity == severity)
 
     @property
     def errors(self) -> int:
@@ -80,7 +80,7 @@ class Verification(Sequence["_core.Finding"]):
             (self.errors, "error", "errors"),
             (self.warnings, "warning", "warnings"),
         )
-        return ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts)
+        return ", ".join(f"{n} {singular if n == 1 else many}" for n, singular, many in counts)
 
 
 @public
@@ -137,12 +137,12 @@ def verify(
         "threads": check_threads(threads),
         "progress": progress,
     }
-    found = given(source)
+    opened = given(source)
     hdus, findings, notices = read_source(
-        found, lambda source, how: _core.verify(source, **how, **options)
+        opened, lambda source, how: _core.verify(source, **how, **options)
     )
-    warn_of(name_of(found), notices)
-    return Verification(name_of(found), hdus, findings)
+    warn_of(name_of(opened), notices)
+    return Verification(name_of(opened), hdus, findings)
 
 
 @public
@@ -253,9 +253,9 @@ def update_checksums(
     threads = check_threads(threads)
     numbers: list[int] | None = None
     if hdus is not None:
-        given = list(hdus) if isinstance(hdus, Iterable) else [hdus]
-        numbers = [number for hdu in given if (number := whole_number(hdu)) is not None]
-        if len(numbers) < len(given):
+        requested = list(hdus) if isinstance(hdus, Iterable) else [hdus]
+        numbers = [number for hdu in requested if (number := whole_number(hdu)) is not None]
+        if len(numbers) < len(requested):
             raise usage(f"invalid hdus {hdus!r}: expected numbers of HDUs", "give integers, from 0")
     name = regular_path(path)
     stated, notices = _core.update_checksums(

@@ -128,12 +128,16 @@ class EditedHdu:
             self._where(),
         )
         since = partial(time_reference, table.header, self._where())
-        made = with_places(with_pairs(new.columns, new.source, table.columns, since), table.columns)
-        said = new.values
+        columns = with_places(
+            with_pairs(new.columns, new.source, table.columns, since), table.columns
+        )
+        card_values = new.values
         of_each = kind_of(new.source) != "astropy"
-        brought = Brought(said.get("TIMESYS"), partial(time_reference, said), of_each=of_each)
+        brought = Brought(
+            card_values.get("TIMESYS"), partial(time_reference, card_values), of_each=of_each
+        )
         cells, rows = row_cells(
-            table.columns, made, _stated(table), self._where(), brought, fill_missing
+            table.columns, columns, _stated(table), self._where(), brought, fill_missing
         )
         self._core.insert_rows(
             self._index, number, cells, rows,
@@ -159,12 +163,12 @@ class EditedHdu:
         cells are written; their old arrays stay in the heap (`compact_heap`).
         """
         table = self._uncompressed()
-        known = table.column(column)
-        chosen = table._selected(rows, where, None, None)
-        stated = _stated(table, chosen)
-        cells = values_for(known, values, count_of(chosen), stated, self._where())
+        info = table.column(column)
+        selection = table._selected(rows, where, None, None)
+        stated = _stated(table, selection)
+        cells = values_for(info, values, count_of(selection), stated, self._where())
         self._core.update_cells(
-            self._index, known.number, chosen, cells, threads=self._editor._threads
+            self._index, info.number, selection, cells, threads=self._editor._threads
         )
 
     # Columns.
@@ -194,7 +198,7 @@ class EditedHdu:
         self._refuse_name(name, table.columns)
         at = len(table.columns) if before is None else table.column(before).number
         data = column_of(name, values, unit=unit, null=null, description=description)
-        others = describing_cards(table.header)
+        describing = describing_cards(table.header)
         there = {}
         if data.location is not None:
             place = _stated(table).place
@@ -210,7 +214,7 @@ class EditedHdu:
                 "give one for each row",
             )
         cards = description_cards(name, at + 1, data.description)
-        cards += place_cards(others, data, at + 1, there)
+        cards += place_cards(describing, data, at + 1, there)
         is_text = table.kind == "ascii table"
         new = new_text_column(data, form) if is_text else formed_column(data, form)
         self._core.insert_column(
@@ -226,8 +230,8 @@ class EditedHdu:
             raise usage("delete_column() needs columns", "give names or numbers")
         table = self._uncompressed()
         numbers = sorted({table.column(column).number for column in columns})
-        kept = [column.name for column in table.columns if column.number not in numbers]
-        comments = self._comments_about(kept)
+        remaining = [column.name for column in table.columns if column.number not in numbers]
+        comments = self._comments_about(remaining)
         self._core.delete_columns(self._index, numbers)
         self._set_comments(comments)
 
@@ -279,10 +283,12 @@ class EditedHdu:
             raise usage(
                 f"invalid column name {name!r}: expected text that is not empty", "give it one"
             )
-        same = [other for other in others if other.name.strip().upper() == name.strip().upper()]
-        if same:
+        duplicates = [
+            other for other in others if other.name.strip().upper() == name.strip().upper()
+        ]
+        if duplicates:
             raise usage(
-                f"column {name!r} would duplicate {same[0].name!r}",
+                f"column {name!r} would duplicate {duplicates[0].name!r}",
                 "choose another name (case does not matter in FITS), or rename the other one first",
             )
 
@@ -305,8 +311,8 @@ def _stated(table: Table, rows: Rows | None = None) -> Stated:
         column = next((column for column in table.columns if column.name == name), None)
         if column is None:
             return table.header.get(name)
-        wanted = (0, len(table)) if rows is None else rows
-        values = table._read([column], wanted, False, None, None)
+        selection = (0, len(table)) if rows is None else rows
+        values = table._read([column], selection, False, None, None)
         return in_metres(values[column.key], column.unit)
 
     header = table.header

@@ -84,9 +84,9 @@ class EditedHeader(_Base):
     @placing
     def __setitem__(self, keyword: str, value: Any) -> None:
         keyword = self._meant(keyword)
-        given = [_card(keyword, each) for each in _lines(keyword, value)]
-        for name, before, now in self._core.set_cards(self._index, given):
-            self._warn_if_cut(name, given[0][2] or before, now)
+        cards = [_card(keyword, each) for each in _lines(keyword, value)]
+        for name, before, now in self._core.set_cards(self._index, cards):
+            self._warn_if_cut(name, cards[0][2] or before, now)
 
     @placing
     def _comment(self, keyword: str) -> str:
@@ -105,11 +105,11 @@ class EditedHeader(_Base):
         self._warn_if_cut(keyword, comment, now)
 
     def _warn_if_cut(self, keyword: str, comment: str, now: str) -> None:
-        wanted = comment.strip()
-        if now != wanted and wanted.startswith(now):
+        expected = comment.strip()
+        if now != expected and expected.startswith(now):
             warn(
                 f"{self._where()}: the comment of {keyword} is cut to fit the card, "
-                f"{now!r}; it was {wanted!r}"
+                f"{now!r}; it was {expected!r}"
             )
 
     @placing
@@ -211,9 +211,9 @@ def _card(keyword: str, value: Any) -> tuple[str, Any, str]:
     if is_pattern(name):
         raise usage(f"cannot set {keyword!r}: it is a pattern", "set the keywords one by one")
     _refuse_sums(name)
-    given = value[0] if isinstance(value, tuple) and value else value
+    plain = value[0] if isinstance(value, tuple) and value else value
     if _ONE_CARD.fullmatch(name):
-        check_card_text(name, given)
+        check_card_text(name, plain)
     comment = ""
     if isinstance(value, tuple):
         if len(value) != 2 or not isinstance(value[1], str):

@@ -128,11 +128,11 @@ class EditedPixels:
     def _forget_extremes(self) -> None:
         core = self._editor._core
         present = {card[0] for card in core.cards(self._index)}
-        gone = [keyword for keyword in _OF_VALUES if keyword in present]
-        for keyword in gone:
+        removed = [keyword for keyword in _OF_VALUES if keyword in present]
+        for keyword in removed:
             core.delete_cards(self._index, keyword)
-        if gone:
-            warn(f"{self._where()}: {' and '.join(gone)} removed, because pixel values changed")
+        if removed:
+            warn(f"{self._where()}: {' and '.join(removed)} removed, because pixel values changed")
 
     def __repr__(self) -> str:
         return f"<tachyfits EditedPixels of {self._where()}: shape {self.shape}>"
@@ -191,20 +191,20 @@ def _floats(
     with np.errstate(all="ignore"):
         if layout.scaled:
             numbers = _as_floats(array, np.dtype("f8"), mask, where)
-            made = ((numbers - layout.bzero) / layout.bscale).astype(stored)
-            lost = np.isfinite(numbers) & ~np.isfinite(made)
+            floats = ((numbers - layout.bzero) / layout.bscale).astype(stored)
+            lost = np.isfinite(numbers) & ~np.isfinite(floats)
         elif array.dtype.kind == "f":
-            made = array.astype(stored)
-            lost = np.isfinite(array) & ~np.isfinite(made)
+            floats = array.astype(stored)
+            lost = np.isfinite(array) & ~np.isfinite(floats)
         else:
-            made = _as_floats(array, stored, mask, where)
+            floats = _as_floats(array, stored, mask, where)
             lost = np.zeros(array.shape, bool)
-    made = np.array(made, stored, ndmin=0, copy=True)
+    floats = np.array(floats, stored, ndmin=0, copy=True)
     if mask is not None:
         lost = lost & ~mask
-        made[mask] = np.nan
+        floats[mask] = np.nan
     _refuse(lost, array, where, f"a number that BITPIX = {layout.bitpix} can hold", "")
-    return made
+    return floats
 
 
 def _integers(
@@ -221,10 +221,10 @@ def _integers(
         )
     array = np.where(undefined, array.dtype.type(0), array)
     if layout.scaled:
-        made, fits = _steps(array, undefined, layout, stored, where)
+        pixels, fits = _steps(array, undefined, layout, stored, where)
         expected = f"whole steps of BSCALE = {layout.bscale!r} from BZERO = {layout.bzero!r}"
     else:
-        made, fits = _whole(array, layout, stored)
+        pixels, fits = _whole(array, layout, stored)
         least, most = _limits(layout, stored)
         expected = f"whole numbers from {least} to {most}"
     _refuse(~fits & ~undefined, array, where, expected, "round or clip them first")
@@ -237,11 +237,13 @@ def _integers(
                 "type",
                 f"set BLANK to a number from {limits.min} to {limits.max}",
             )
-        meant = (made == layout.blank) & ~undefined
-        _refuse(meant, array, where, f"values other than BLANK = {layout.blank} when stored", "")
+        collisions = (pixels == layout.blank) & ~undefined
+        _refuse(
+            collisions, array, where, f"values other than BLANK = {layout.blank} when stored", ""
+        )
         if undefined.any():
-            made = np.where(undefined, np.array(layout.blank, stored), made)
-    return np.asarray(made, stored)
+            pixels = np.where(undefined, np.array(layout.blank, stored), pixels)
+    return np.asarray(pixels, stored)
 
 
 def _limits(layout: _Layout, stored: np.dtype[Any]) -> tuple[int, int]:
@@ -258,8 +260,8 @@ def _whole(
     values, fits = converted(array, np.dtype(f"{sign}{stored.itemsize}"))
     # BZERO of unsigned integers, and of signed bytes, flips the sign bit.
     bit = np.array(1 << 8 * stored.itemsize - 1, f"u{stored.itemsize}")
-    made = values.view(bit.dtype) ^ bit if layout.bzero else values
-    return made.view(stored.newbyteorder("=")).astype(stored), fits
+    bits = values.view(bit.dtype) ^ bit if layout.bzero else values
+    return bits.view(stored.newbyteorder("=")).astype(stored), fits
 
 
 def _steps(
@@ -287,12 +289,12 @@ def _as_floats(
     array: NDArray[Any], target: np.dtype[Any], mask: NDArray[np.bool_] | None, where: str
 ) -> NDArray[Any]:
     """Return numbers as floats; integers that the type cannot represent exactly are refused."""
-    made, exact = converted(array, target)
+    floats, exact = converted(array, target)
     if array.dtype.kind == "f":
-        return made
+        return floats
     lost = ~exact if mask is None else ~exact & ~mask
     _refuse(lost, array, where, f"integers that {target.name} holds exactly", "give floats")
-    return made
+    return floats
 
 
 def _refuse(wrong: Any, array: NDArray[Any], where: str, expected: str, hint: str) -> None:

@@ -176,8 +176,8 @@ class Editor:
         there = [(f"HDU {hdu.index} of {self._where()}", hdu) for hdu in self.preview()]
         sources = sources_of(data, Options.of(name=name, **(run | options)))
         needed, names = with_needed(sources, there)
-        taken = [(source, *self._taken(source, names)) for source in [*sources, *needed]]
-        for number, (source, core, index) in enumerate(taken):
+        files = [(source, *self._taken(source, names)) for source in [*sources, *needed]]
+        for number, (source, core, index) in enumerate(files):
             before = len(self)
             at = min(place, before) if number < len(sources) else before
             self._core.copy(at, core, index)

@@ -165,9 +165,9 @@ class File:
         damaged: str = "error",
         buffering: str = "auto",
     ) -> None:
-        found = given(source)
+        opened = given(source)
         core = read_source(
-            found,
+            opened,
             lambda source, how: _core.FitsFile.open(
                 source,
                 strict=strict,
@@ -177,13 +177,13 @@ class File:
                 **how,
             ),
         )
-        remote = isinstance(found, str) and "://" in found and _core.url_name(found) is not None
+        remote = isinstance(opened, str) and "://" in opened and _core.url_name(opened) is not None
         # A path object would take a third of the time of opening.
-        if isinstance(found, str) and not remote and not os.path.isabs(found):
-            found = os.path.join(os.getcwd(), found)
+        if isinstance(opened, str) and not remote and not os.path.isabs(opened):
+            opened = os.path.join(os.getcwd(), opened)
         # Do not store a URL with secrets: a pickle would expose them.
-        restores = isinstance(found, bytes if remote and found != core.name else (str, bytes))
-        self._path = found if isinstance(found, str) and restores else None
+        restores = isinstance(opened, bytes if remote and opened != core.name else (str, bytes))
+        self._path = opened if isinstance(opened, str) and restores else None
         self._version = core.version
         if self._version is None and self._path is not None:
             # For a file compressed as a whole, the engine has the content.
@@ -192,7 +192,7 @@ class File:
             "strict": strict, "storage": storage, "threads": threads,
             "decompress_tiles": decompress_tiles, "damaged": damaged, "buffering": buffering,
         }  # fmt: skip
-        recipe = (_reopen, (found, self._version, options))
+        recipe = (_reopen, (opened, self._version, options))
         self._begin(core, recipe if restores else None, threads, strict, buffering)
 
     @classmethod
@@ -412,9 +412,9 @@ class File:
         return (self._described(index) for index in range(len(self)))
 
     def _named(self, name: str, version: int | None) -> int:
-        wanted = name.strip().upper()
+        key = name.strip().upper()
         for hdu in self._descriptions():
-            if hdu.name.strip().upper() == wanted and version in (None, hdu.version):
+            if hdu.name.strip().upper() == key and version in (None, hdu.version):
                 return hdu.index
         which = f"{name!r}" if version is None else f"{name!r} and EXTVER {version}"
         names = listed(f"{hdu.index}: {hdu.name!r}" for hdu in self._descriptions())
@@ -439,14 +439,14 @@ class File:
         (3, 4, 5)
         """
         if key is None:
-            found = next(
+            first = next(
                 (hdu for hdu in self._descriptions() if isinstance(hdu, ImageHdu) and hdu.size),
                 None,
             )
-            if found is None:
+            if first is None:
                 hint = no_pixels_hint(self._descriptions(), "choose a file with an image")
                 raise usage(f"{self._name}: no HDU has pixels", hint)
-            return cast("Image", self._at(found.index))
+            return cast("Image", self._at(first.index))
         hdu = self._at(self._index_of(key))
         if not isinstance(hdu, ImageHdu):
             hint = no_pixels_hint([hdu], "print(file) lists the HDUs")
@@ -470,10 +470,10 @@ class File:
         np.float64(18.5)
         """
         if key is None:
-            found = next((n for n in range(len(self)) if self._has_rows(n)), None)
-            if found is None:
+            number = next((n for n in range(len(self)) if self._has_rows(n)), None)
+            if number is None:
                 raise usage(f"{self._name}: no HDU is a table", "print(file) lists the HDUs")
-            return cast("Table", self._at(found))
+            return cast("Table", self._at(number))
         hdu = self._at(self._index_of(key))
         if not self._has_rows(hdu.index):
             problem = f"{hdu._where()}: expected a table, found a {hdu.kind}"
@@ -517,8 +517,8 @@ class File:
         hdus, findings, _ = self._open_core().verify(
             headers_only=headers_only, threads=number, progress=progress
         )
-        found: Verification = upper.Verification(self._name, hdus, findings)
-        return found
+        result: Verification = upper.Verification(self._name, hdus, findings)
+        return result
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the table of HDUs as text: number, name, version, kind, type, shape, unit."""

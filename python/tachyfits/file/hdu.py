@@ -286,8 +286,8 @@ def compression_of(hdu: Hdu) -> CompressedTiles | None:
         tile = [_length(header, "ZTILELEN")]
     else:
         return None
-    named = dict.fromkeys(str(name).strip() for name in algorithms if name is not None)
-    algorithm = ", ".join(sorted(name for name in named if name)) or "unknown"
+    names = dict.fromkeys(str(name).strip() for name in algorithms if name is not None)
+    algorithm = ", ".join(sorted(name for name in names if name)) or "unknown"
     size = (stored or core).data_bytes
     return CompressedTiles(content, algorithm, _known(lengths), _known(tile), quantisation, size)
 
@@ -304,8 +304,8 @@ def _length(header: Header, keyword: str) -> int | None:
 
 def _known(lengths: list[int | None]) -> tuple[int, ...]:
     """Return the lengths if all are known."""
-    known = tuple(length for length in lengths if length is not None)
-    return known if len(known) == len(lengths) else ()
+    present = tuple(length for length in lengths if length is not None)
+    return present if len(present) == len(lengths) else ()
 
 
 def no_pixels_hint(hdus: Iterable[Hdu], otherwise: str) -> str:

@@ -77,8 +77,8 @@ class ImageHdu(Hdu):
         """
         if self.kind != "random groups":
             return self.stored_header
-        every = list(range(self.ndim))
-        return Header(self._core_image().result_cards(kept=every, kind=Card))
+        axes = list(range(self.ndim))
+        return Header(self._core_image().result_cards(kept=axes, kind=Card))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -123,8 +123,8 @@ class ImageHdu(Hdu):
         BMAJ, BMIN and BPA, or else the last beam in the HISTORY of AIPS; for a cube with a table
         BEAMS see `beams`.
         """
-        found = beams_of(self)
-        return found if isinstance(found, Beam) else None
+        beams = beams_of(self)
+        return beams if isinstance(beams, Beam) else None
 
     @property
     def beams(self) -> Beams | None:
@@ -135,8 +135,8 @@ class ImageHdu(Hdu):
         UsageError
             The header announces a table (CASAMBM), but the file has none.
         """
-        found = beams_of(self)
-        return found if isinstance(found, Beams) else None
+        beams = beams_of(self)
+        return beams if isinstance(beams, Beams) else None
 
     @property
     def coordinates(self) -> ImageCoordinates:
@@ -158,8 +158,8 @@ class ImageHdu(Hdu):
     def _companion(self, name: str, version: int) -> Any:
         """Return an HDU that coordinates need: a table of -TAB axes, or corrections of pixels."""
         # A computed image has its companions with it, others in their file.
-        found = self._core_image().coordinate_table(name, version)
-        file = self._file if found is None else type(self._file)(found)
+        companion = self._core_image().coordinate_table(name, version)
+        file = self._file if companion is None else type(self._file)(companion)
         return file[name, version]
 
 

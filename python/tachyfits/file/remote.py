@@ -94,8 +94,8 @@ def remote_entries(url: str, most: int = 1000) -> list[RemoteEntry]:
     if count is None:
         raise usage(f"invalid most {most!r}: expected a whole number above 0", "leave it out")
     folder = checked.rstrip("/")
-    found = _core.remote_entries(folder, count)
-    return [_entry(f"{folder}/{fields[0]}", fields) for fields in found]
+    entries = _core.remote_entries(folder, count)
+    return [_entry(f"{folder}/{fields[0]}", fields) for fields in entries]
 
 
 def _url(text: str) -> str:

@@ -111,19 +111,19 @@ def tell_differences(operands: Iterable[Any], *, strict: bool = False) -> None:
     # Classes with `_grid` are in layers above this one.
     grids = [each._grid() for each in operands if hasattr(type(each), "_grid")]
     # Grids without coordinates match any other.
-    for one, other in itertools.combinations(grids, 2):
-        found = difference(one, other)
-        if found is None:
+    for first, second in itertools.combinations(grids, 2):
+        problem = difference(first, second)
+        if problem is None:
             continue
         if strict or any(grid.is_strict for grid in grids):
             raise usage(
-                f"pixels at different places cannot be combined: {found}",
+                f"pixels at different places cannot be combined: {problem}",
                 "resample one of the images; or allow it: "
                 + either("strict=False", "leave --strict out", "leave strict out"),
             )
         warn(
-            f"pixels at different places are combined: {found}; the result has the coordinates of "
-            "the first"
+            f"pixels at different places are combined: {problem}; the result has the "
+            "coordinates of the first"
         )
         return
 
@@ -172,13 +172,13 @@ def _apart(first: Sky, second: Sky, lengths: tuple[int, ...]) -> float | None:
     ends = (np.linspace(0.0, length - 1.0, min(length, _ON_SKY)) for length in lengths)
     x, y = (grid.ravel() for grid in np.meshgrid(*ends))
     places = directions(first, x, y)
-    others = _in_frame(directions(second, x, y), second, first)
+    vectors = _in_frame(directions(second, x, y), second, first)
     with np.errstate(invalid="ignore"):
         steps = [
             np.linalg.norm(directions(first, x + dx, y + dy) - places, axis=1)
             for dx, dy in ((0.5, 0.0), (0.0, 0.5))
         ]
-        away = np.linalg.norm(others - places, axis=1) / (2 * np.fmin(*steps))
+        away = np.linalg.norm(vectors - places, axis=1) / (2 * np.fmin(*steps))
     away = away[np.isfinite(away)]
     return float(away.max()) if away.size else None
 
@@ -220,12 +220,12 @@ def _along_channels(one: Grid, other: Grid) -> str | None:
     pixels = np.unique(np.linspace(0.0, count - 1.0, min(count, _CHANNELS)).round())
     try:
         values = first.values(pixels)
-        others = _values_as(first, second, other, pixels)
+        compared = _values_as(first, second, other, pixels)
         widths = first.widths(pixels, 1)
     except TachyfitsError:
         return _told(one, other, *_named(*cards, _AXIS_CARDS))
     with np.errstate(invalid="ignore", divide="ignore"):
-        away = np.abs(values - others) / widths
+        away = np.abs(values - compared) / widths
     if not (away > TOLERANCE).any():
         return None
     text = _told(one, other, *_named(*cards, _AXIS_CARDS))
@@ -258,15 +258,15 @@ def _values_as(
 
 def _cards(grid: Grid, axes: Iterable[int]) -> dict[str, tuple[str, Any]]:
     """Return keyword and value of the cards of axes, by keyword with numbers from 1."""
-    found: dict[str, tuple[str, Any]] = {}
-    same = {number: number for number in range(1, grid.coordinates.ndim + 1)}
+    cards: dict[str, tuple[str, Any]] = {}
+    numbers = {number: number for number in range(1, grid.coordinates.ndim + 1)}
     try:
         for keyword, kind, value in grid.coordinates.cards.checked(list(axes)):
             if kind is not None and (kind.is_essential or kind.root in _OF_FRAMES):
-                found[keyword] = (kind.renumbered(same) if kind.axes else keyword, value)
+                cards[keyword] = (kind.renumbered(numbers) if kind.axes else keyword, value)
     except TachyfitsError:
         return {}
-    return found
+    return cards
 
 
 #: Cards of the sky's frame, which astropy does not count as essential.
@@ -282,9 +282,11 @@ def _named(
         return next((n for n, root in enumerate(roots) if keyword.startswith(root)), len(roots))
 
     for keyword in sorted({**one, **other}, key=place):
-        (name, value), (named, found) = (cards.get(keyword, ("", None)) for cards in (one, other))
-        if value != found:
-            return f"{name or named} =", value, found
+        (name, value), (other_name, other_value) = (
+            cards.get(keyword, ("", None)) for cards in (one, other)
+        )
+        if value != other_value:
+            return f"{name or other_name} =", value, other_value
     return "coordinates", "those", "others"
 
 

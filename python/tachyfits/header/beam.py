@@ -34,8 +34,8 @@ def _covariance(
     sine, cosine = np.sin(np.radians(angle)), np.cos(np.radians(angle))
     east = major**2 * sine**2 + minor**2 * cosine**2
     north = major**2 * cosine**2 + minor**2 * sine**2
-    both = (major**2 - minor**2) * sine * cosine
-    return np.stack([np.stack([east, both], axis=-1), np.stack([both, north], axis=-1)], axis=-2)
+    cross = (major**2 - minor**2) * sine * cosine
+    return np.stack([np.stack([east, cross], axis=-1), np.stack([cross, north], axis=-1)], axis=-2)
 
 
 #: Solid angle in steradians of a Gaussian whose full widths have a product of 1 square degree.
@@ -163,16 +163,16 @@ class Beams:
         A row without a polarisation applies to all. If several rows have the same channel, the
         first one counts.
         """
-        found = np.full((3, *shape), np.nan)
+        beams = np.full((3, *shape), np.nan)
         for channel, polarisation, *beam in reversed(rows):
             if channel < shape[1] and (polarisation is None or polarisation < shape[0]):
                 among = (
                     slice(None) if polarisation is None else slice(polarisation, polarisation + 1)
                 )
-                found[:, among, channel] = np.array(beam)[:, None]
-        wrong = ~((found[0] > 0) & (found[1] > 0) & np.isfinite(found).all(axis=0))
-        found[:, wrong] = np.nan
-        return cls(*(found if shape[0] > 1 else found[:, 0]))
+                beams[:, among, channel] = np.array(beam)[:, None]
+        wrong = ~((beams[0] > 0) & (beams[1] > 0) & np.isfinite(beams).all(axis=0))
+        beams[:, wrong] = np.nan
+        return cls(*(beams if shape[0] > 1 else beams[:, 0]))
 
 
 def keep_beam_hint() -> str:
@@ -224,8 +224,8 @@ def beam_of(coordinates: Coordinates) -> Beam | None:
     if stated is not None:
         return stated
     for text in reversed(header.history()):
-        found = _AIPS_BEAM.search(text)
-        noted = _usable(*(_number(found[name]) for name in BEAM_KEYWORDS)) if found else None
+        match = _AIPS_BEAM.search(text)
+        noted = _usable(*(_number(match[name]) for name in BEAM_KEYWORDS)) if match else None
         if noted is not None:
             return noted
     return None

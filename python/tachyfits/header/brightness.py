@@ -88,9 +88,9 @@ def factor_between(unit: str | None, wanted: Any, setting: Setting) -> tuple[str
     source = own if own is not None and is_alike else certain_pixel_unit(unit)
     if source.is_equivalent(target):
         return text, np.array(float(source.to(target)))
-    found = _factors(source, target, setting)
-    if found is not None:
-        return text, found
+    factors = _factors(source, target, setting)
+    if factors is not None:
+        return text, factors
     raise usage(
         f"invalid unit {str(wanted)!r}: expected one like {unit}",
         "give a unit that the values can be converted to",
@@ -146,15 +146,22 @@ def _route(source: UnitBase, target: UnitBase) -> _Route | None:
     import astropy.units as u
 
     # Find the solid angles and temperatures to replace before any header value is required.
-    one, ours = _without(source, target)
-    other, theirs = _without(target, source)
+    source_angles, ours = _without(source, target)
+    target_angles, theirs = _without(target, source)
     # A brightness in kelvins times this is a brightness per steradian.
     kelvins = 0.0 if ours.is_equivalent(theirs) else _power(ours, u.K) - _power(theirs, u.K)
     ours = ours * (u.Jy / u.sr / u.K) ** kelvins
     scale = float(ours.to(theirs)) if ours.is_equivalent(theirs) else None
     if scale is None and not ours.is_equivalent(theirs, u.spectral_density(1.0 * u.Hz)):
         return None
-    return _Route(one.beam - other.beam, one.pixel - other.pixel, kelvins, ours, theirs, scale)
+    return _Route(
+        source_angles.beam - target_angles.beam,
+        source_angles.pixel - target_angles.pixel,
+        kelvins,
+        ours,
+        theirs,
+        scale,
+    )
 
 
 @functools.lru_cache(maxsize=1)
@@ -201,17 +208,17 @@ def flux_units(unit: str | None) -> tuple[str | None, str] | None:
     """
     import astropy.units as u
 
-    known = pixel_unit(unit) if unit else None
-    if known is None:
+    parsed = pixel_unit(unit) if unit else None
+    if parsed is None:
         return None
-    if known.is_equivalent(u.K):
+    if parsed.is_equivalent(u.K):
         return "Jy pix-1", "Jy"
     for angle in (u.dimensionless_unscaled, u.pix, u.beam, u.sr):
-        whole = known * angle
-        if whole.is_equivalent(u.Jy, u.spectral_density(1.0 * u.Hz)):
-            per_pixel = text_of_unit(whole / u.pix)
+        flux = parsed * angle
+        if flux.is_equivalent(u.Jy, u.spectral_density(1.0 * u.Hz)):
+            per_pixel = text_of_unit(flux / u.pix)
             as_they_are = angle in (u.dimensionless_unscaled, u.pix)
-            return None if as_they_are else per_pixel, text_of_unit(whole) or ""
+            return None if as_they_are else per_pixel, text_of_unit(flux) or ""
     return None
 
 

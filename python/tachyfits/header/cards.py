@@ -123,10 +123,10 @@ def matching(cards: Iterable[Card], pattern: str) -> list[Card]:
     >>> [[card.value for card in matching(cards, each)] for each in ("naxis*", "NAXIS?", "eso *")]
     [[2, 9], [9], [1.5]]
     """
-    wanted = re.escape(looked_up(pattern).removeprefix("HIERARCH ").strip())
+    regex = re.escape(looked_up(pattern).removeprefix("HIERARCH ").strip())
     for sign, meaning in ((r"\.\.\.", r"\S*"), (r"\*", ".*"), (r"\?", ".")):
-        wanted = wanted.replace(sign, meaning)
-    is_it = re.compile(wanted, re.DOTALL).fullmatch
+        regex = regex.replace(sign, meaning)
+    is_it = re.compile(regex, re.DOTALL).fullmatch
     return [card for card in cards if is_it(card.keyword.upper().removeprefix("HIERARCH "))]
 
 
@@ -351,18 +351,18 @@ class Header(HeaderDict):
 
         A word of up to 8 characters without a card refers to a HIERARCH card.
         """
-        found = self._found(keyword)
-        if found is None:
+        card = self._found(keyword)
+        if card is None:
             problem = f"{self._where}the header has no keyword {keyword!r}"
             raise not_found(problem, either("header.get(keyword, default) never fails"))
-        return found
+        return card
 
     def _found(self, keyword: str) -> Card | None:
         if self._core is None:
             name = looked_up(keyword)
             return self._first.get(name) or self._first.get(f"HIERARCH {name}")
-        found = self._core.card(keyword_text(keyword).strip())
-        return None if found is None else Card(*found)
+        fields = self._core.card(keyword_text(keyword).strip())
+        return None if fields is None else Card(*fields)
 
     def history(self, keyword: str = "HISTORY") -> list[str]:
         """Return the text of every card of a commentary keyword."""
@@ -374,8 +374,8 @@ class Header(HeaderDict):
         COMMENT, HISTORY and the blank keyword give their lines, a sequence of text; a pattern
         (``NAXIS*``, ``NAXIS?``, ``ESO *``) gives a header of all matching cards, possibly empty.
         """
-        found = self._several(keyword)
-        return self.card(keyword).value if found is None else found
+        result = self._several(keyword)
+        return self.card(keyword).value if result is None else result
 
     def _several(self, keyword: str) -> Header | Commentary | None:
         """Return the value of a pattern or commentary keyword; None for other keywords."""
@@ -394,8 +394,8 @@ class Header(HeaderDict):
         several = self._several(keyword)
         if several is not None:
             return several
-        found = self._found(keyword)
-        return default if found is None else found.value
+        card = self._found(keyword)
+        return default if card is None else card.value
 
     def __iter__(self) -> Iterator[str]:
         return iter(card.keyword for card in self._first.values())

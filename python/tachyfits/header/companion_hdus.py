@@ -78,11 +78,11 @@ def _correction(coordinates: Coordinates, name: str, version: int, keyword: str)
             hint,
         )
     cards = WcsCards(image.header, image.ndim, coordinates.where)
-    found = fits.ImageHDU(np.asarray(image.read(), dtype=np.float32), name=name, ver=version)
+    hdu = fits.ImageHDU(np.asarray(image.read(), dtype=np.float32), name=name, ver=version)
     for n in (1, 2):
         for root, default in (("CRPIX", 0.0), ("CRVAL", 0.0), ("CDELT", 1.0)):
-            found.header[f"{root}{n}"] = cards.number(f"{root}{n}", default)
-    return found
+            hdu.header[f"{root}{n}"] = cards.number(f"{root}{n}", default)
+    return hdu
 
 
 def _beside(coordinates: Coordinates, name: str, version: int, keyword: str) -> Any:

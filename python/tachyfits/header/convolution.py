@@ -81,11 +81,11 @@ def common_beam(image: Pixels) -> Beam:
     radio_beam = needed("radio_beam", "the common beam of channels")
     usable = np.isfinite(beams.major)
     axes = [axis[usable] * u.deg for axis in (beams.major, beams.minor, beams.angle)]
-    found = radio_beam.Beams(*axes).common_beam()
+    common = radio_beam.Beams(*axes).common_beam()
     return Beam(
-        float(found.major.to_value(u.deg)),
-        float(found.minor.to_value(u.deg)),
-        float(found.pa.to_value(u.deg)) % 180.0,
+        float(common.major.to_value(u.deg)),
+        float(common.minor.to_value(u.deg)),
+        float(common.pa.to_value(u.deg)) % 180.0,
     )
 
 
@@ -104,7 +104,7 @@ def convolution(image: Pixels, target: Any) -> Convolution:
     """
     beams = _known_beams(image)
     is_common = isinstance(target, str) and target.strip().lower() == COMMON
-    wanted = common_beam(image) if is_common else beam_from(target)
+    beam = common_beam(image) if is_common else beam_from(target)
     coordinates = image.coordinates
     if isinstance(beams, Beam):
         axes: list[int] = []
@@ -113,20 +113,20 @@ def convolution(image: Pixels, target: Any) -> Convolution:
         axes = plane_axes(beams, coordinates)
     usable = np.isfinite(beams.major).reshape(-1)
     _warn_of_undefined(image, usable)
-    left = wanted.covariance - beams.covariances.reshape(-1, 2, 2)
-    left[~usable] = 0.0
-    squares, directions = np.linalg.eigh(left)
-    missing = squares[:, 0] < -_EQUAL * wanted.major**2
+    matrices = beam.covariance - beams.covariances.reshape(-1, 2, 2)
+    matrices[~usable] = 0.0
+    squares, directions = np.linalg.eigh(matrices)
+    missing = squares[:, 0] < -_EQUAL * beam.major**2
     if missing.any():
-        raise _too_small(wanted, beams, int(np.flatnonzero(missing)[0]), len(usable) > 1)
+        raise _too_small(beam, beams, int(np.flatnonzero(missing)[0]), len(usable) > 1)
     # Rounding leaves a small width if the beams are equal.
-    squares[squares < _EQUAL * wanted.major**2] = 0.0
-    left = np.einsum("nij,nj,nkj->nik", directions, squares, directions)
+    squares[squares < _EQUAL * beam.major**2] = 0.0
+    matrices = np.einsum("nij,nj,nkj->nik", directions, squares, directions)
     to_pixels = np.linalg.inv(sky_matrix(image, _own_beam_hint()))
-    kernels = to_pixels @ left @ to_pixels.T
+    kernels = to_pixels @ matrices @ to_pixels.T
     widths = np.stack([kernels[:, 0, 0], kernels[:, 0, 1], kernels[:, 1, 1]], axis=1)
-    ratios = wanted.area / (beams.major * beams.minor).reshape(-1)
-    return Convolution(axes, widths, ratios, wanted)
+    ratios = beam.area / (beams.major * beams.minor).reshape(-1)
+    return Convolution(axes, widths, ratios, beam)
 
 
 @dataclass(frozen=True)
@@ -184,10 +184,10 @@ def grown_beams(
         )
     numbered = [(place, None, *row) for place, row in enumerate(rows)]
     each = Beams.of_rows(numbered, (1, len(rows))).grown(kernel)
-    found = np.stack([each.major, each.minor, each.angle], axis=1)
+    parameters = np.stack([each.major, each.minor, each.angle], axis=1)
     # A row without a usable beam stays unchanged.
-    found = np.where(np.isfinite(found), found, np.array(rows))
-    return Grown(axes, scales.tolist(), None, [tuple(row) for row in found.tolist()])
+    parameters = np.where(np.isfinite(parameters), parameters, np.array(rows))
+    return Grown(axes, scales.tolist(), None, [tuple(row) for row in parameters.tolist()])
 
 
 def _warn_of_undefined(image: Pixels, usable: NDArray[np.bool_]) -> None:
@@ -224,10 +224,10 @@ def _own_beam_hint() -> str:
     )
 
 
-def _too_small(wanted: Beam, beams: Beams, plane: int, several: bool) -> Exception:
+def _too_small(target: Beam, beams: Beams, plane: int, several: bool) -> Exception:
     own = Beam(*(float(x.reshape(-1)[plane]) for x in (beams.major, beams.minor, beams.angle)))
     of = f" of channel {plane % beams.major.shape[-1]} (from 0)" if several else ""
     return usage(
-        f"the target beam {wanted} is smaller than the beam {own}{of} in some direction",
+        f"the target beam {target} is smaller than the beam {own}{of} in some direction",
         'give a larger one, or "common" for the smallest that fits all channels',
     )

@@ -214,17 +214,17 @@ class Coordinates:
     def ctypes(self) -> list[str]:
         """CTYPE1, CTYPE2, ..., "" if absent."""
         values = (self.header.get(f"CTYPE{n}") for n in range(1, self.ndim + 1))
-        found = [value.strip() if isinstance(value, str) else "" for value in values]
+        types = [value.strip() if isinstance(value, str) else "" for value in values]
         if self.ndim >= 2 and self.cards.has_plate:
             # Like WCSLIB, prefer the plate solution to an approximate projection beside it.
-            found[:2] = ["RA---TAN", "DEC--TAN"]
-        return found
+            types[:2] = ["RA---TAN", "DEC--TAN"]
+        return types
 
     @cached_property
     def spectral_axis(self) -> int | None:
         """NumPy number of the first axis with a spectral CTYPE; None if there is no such axis."""
-        found = (n for n, ctype in enumerate(self.ctypes, 1) if is_spectral(ctype))
-        number = next(found, None)
+        numbers = (n for n, ctype in enumerate(self.ctypes, 1) if is_spectral(ctype))
+        number = next(numbers, None)
         return None if number is None else self.ndim - number
 
     @cached_property
@@ -254,9 +254,9 @@ class Coordinates:
             return self.spectral_axis
         types = dict(enumerate(self.ctypes, 1))
         celestial = [n for n, ctype in types.items() if is_celestial(ctype)]
-        others = [n for n, ctype in types.items() if ctype.upper() not in _NO_CHANNELS]
-        others = [n for n in others if n not in celestial][max(2 - len(celestial), 0) :]
-        longer = [n for n in others if self.header.get(f"NAXIS{n}") != 1] or others
+        candidates = [n for n, ctype in types.items() if ctype.upper() not in _NO_CHANNELS]
+        candidates = [n for n in candidates if n not in celestial][max(2 - len(celestial), 0) :]
+        longer = [n for n in candidates if self.header.get(f"NAXIS{n}") != 1] or candidates
         return self.ndim - longer[0] if longer else None
 
     def required_channel_axis(self) -> int:
@@ -333,14 +333,14 @@ class Coordinates:
         cards = self.cards
         ctype, cunit = cards.text(f"CTYPE{number}"), cards.text(f"CUNIT{number}")
         ctype = self.ctypes[number - 1] if number <= self.ndim else ctype
-        named = [f"{root}{number}" for root in ("CRVAL", "CRPIX", "CDELT")]
+        keywords = [f"{root}{number}" for root in ("CRVAL", "CRPIX", "CDELT")]
         crval, crpix, _ = (
             cards.number(keyword, default)
-            for keyword, default in zip(named, (0.0, 0.0, 1.0), strict=True)
+            for keyword, default in zip(keywords, (0.0, 0.0, 1.0), strict=True)
         )
         row = cards.matrix(number)
         cdelt = row.get(number, 0.0)
-        described = bool(ctype or cunit) or any(keyword in self.header for keyword in named)
+        described = bool(ctype or cunit) or any(keyword in self.header for keyword in keywords)
         if is_spectral(ctype):
             cards.warn_of(SPECTRAL_EXTRAS)
         unit = axis_unit_text(cunit) or _DEFAULT_UNITS.get(coordinate_type(ctype)[0], "")
@@ -385,15 +385,15 @@ class Coordinates:
         UsageError
             astropy does not accept the cards.
         """
-        used = self.cards.with_matrix_of_polynomials(list(self.cards.checked(axes)), axes)
-        cards = self._cards_for_astropy(axes, used)
+        checked = self.cards.with_matrix_of_polynomials(list(self.cards.checked(axes)), axes)
+        cards = self._cards_for_astropy(axes, checked)
         hint = "correct the header, or use pixels"
         with foreign_errors(f"{self.place}the world coordinates cannot be used", hint):
-            tables = companion_hdus(self, ((kind, value) for _, kind, value in used if kind))
+            tables = companion_hdus(self, ((kind, value) for _, kind, value in checked if kind))
             return _wcs_of(cards, tables, self.system)
 
     def _cards_for_astropy(
-        self, axes: Sequence[int] | None, used: Iterable[tuple[str, Kind | None, Any]]
+        self, axes: Sequence[int] | None, checked: Iterable[tuple[str, Kind | None, Any]]
     ) -> list[tuple[str, Any]]:
         count = self.ndim if axes is None else len(axes)
         cards: list[tuple[str, Any]] = []
@@ -407,7 +407,7 @@ class Coordinates:
             cards.append(("PLATEID", plate[:4] if plate.isascii() else "DSS"))
         system = self.system
         attributes: dict[str, list[tuple[Kind, str]]] = {}
-        for keyword, kind, value in used:
+        for keyword, kind, value in checked:
             if kind and kind.is_distortion and axes is not None and tuple(axes[:2]) != (1, 2):
                 raise usage(
                     f"{self.place}{keyword} is a distortion of NAXIS1 and NAXIS2, and the sky is "
@@ -454,8 +454,8 @@ class Coordinates:
         if problem is not None:
             raise self.cards.invalid(records[0][0].keyword, records[0][1], problem)
         if has_lost_terms(text):
-            told = f"{self.place}{name}: WCSLIB leaves out the coefficients after one that is 0"
-            self.cards.warn_once(name, told)
+            message = f"{self.place}{name}: WCSLIB leaves out the coefficients after one that is 0"
+            self.cards.warn_once(name, message)
         return [(f"{name}_{n:03}", part) for n, part in enumerate(attribute_records(text), 1)]
 
     def _unit_for_astropy(self, axis: int, text: str) -> str | None:
@@ -481,8 +481,8 @@ class Coordinates:
                 alone, factor = self._alone(axis)
                 _evaluated(alone, np.array([axis.crpix - 1.0]))
         except UsageError as error:
-            said = str(error).partition("\nhint")[0]
-            return said if said.startswith(problem) else f"{problem}: {said}", None
+            reason = str(error).partition("\nhint")[0]
+            return reason if reason.startswith(problem) else f"{problem}: {reason}", None
 
         def evaluate(pixels: Values) -> Values:
             with foreign_errors(f"{self.place}{problem}", "give channels in pixels"):
@@ -519,11 +519,11 @@ class Coordinates:
             kind.root == "PV" and kind.parameter == 3 and value != 1 for kind, value in parameters
         ):
             raise usage("its table is of several axes", "give channels in pixels")
-        made = _wcs_of(cards, tables)
-        made.wcs.set()
-        theirs = made.wcs.cunit[0]
+        wcs = _wcs_of(cards, tables)
+        wcs.wcs.set()
+        theirs = wcs.wcs.cunit[0]
         factor = 1.0 if unit is None or not str(theirs) else float(theirs.to(unit))
-        return made, factor
+        return wcs, factor
 
     # The sky.
 
@@ -580,12 +580,12 @@ def _wcs_of(
         # Silence notes on repaired keywords.
         warnings.simplefilter("ignore", FITSFixedWarning)
         # astropy parses bytes directly; it would first convert a header to text.
-        made = kind(header_text(cards).encode("ascii"), fobj=tables)
+        wcs = kind(header_text(cards).encode("ascii"), fobj=tables)
     if system is not None:
-        made._sky_system = system
-    return made
+        wcs._sky_system = system
+    return wcs
 
 
 def _evaluated(alone: astropy.wcs.WCS, pixels: Values) -> Values:
-    found = alone.wcs_pix2world(pixels.reshape(-1, 1), 0)
-    return np.asarray(found, dtype=np.float64)[:, 0].reshape(pixels.shape)
+    values = alone.wcs_pix2world(pixels.reshape(-1, 1), 0)
+    return np.asarray(values, dtype=np.float64)[:, 0].reshape(pixels.shape)

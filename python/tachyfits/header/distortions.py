@@ -39,20 +39,20 @@ def hdus_needed(header: Header) -> dict[tuple[str, int], list[str]]:
 
     They are images of corrections (CPDIS, D2IM), tables of -TAB axes, and the table BEAMS.
     """
-    found: dict[tuple[str, int], list[str]] = {}
+    hdus: dict[tuple[str, int], list[str]] = {}
     cards = WcsCards(header, MOST_AXES, tell=lambda _: None)
     keys = [key.upper() for key in header]
     for key in keys:
         kind = kind_of(key)
         value = header.get(key)
         if key == "CASAMBM" and value is True:
-            found.setdefault(("BEAMS", 1), []).append(key)
+            hdus.setdefault(("BEAMS", 1), []).append(key)
         elif kind is not None and kind.root == "CTYPE" and str(value).rstrip().endswith("-TAB"):
             (axis,) = kind.axes
             name, version = header.get(f"PS{axis}_0"), header.get(f"PV{axis}_1", 1)
             if isinstance(name, str) and is_number(version):
                 of_axis = [k for k in keys if (of := kind_of(k)) and of.axes == kind.axes]
-                found.setdefault((name.strip().upper(), int(version)), []).extend(of_axis)
+                hdus.setdefault((name.strip().upper(), int(version)), []).extend(of_axis)
         elif kind is not None and (kind.root == "AXISCORR" or kind.root in LOOKUPS):
             try:
                 name_version = cards.lookup_of(kind, value)
@@ -64,6 +64,6 @@ def hdus_needed(header: Header) -> dict[tuple[str, int], list[str]]:
                 axis_text = "".join(map(str, kind.axes))
                 own = {key, f"{errors}{axis_text}", *(["D2IMEXT"] if root == "AXISCORR" else [])}
                 records = f"{LOOKUPS[kind.root][0]}{axis_text}" if kind.axes else None
-                named = [k for k in keys if k in own or k.partition(".")[0] == records]
-                found.setdefault(name_version, []).extend(named)
-    return found
+                keywords = [k for k in keys if k in own or k.partition(".")[0] == records]
+                hdus.setdefault(name_version, []).extend(keywords)
+    return hdus

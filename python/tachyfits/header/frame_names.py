@@ -62,8 +62,8 @@ def sky_system(longitude: str, cards: WcsCards) -> SkySystem:
     """
     if longitude not in ("RA", "ELON"):
         return SkySystem(_NAMED.get(longitude, longitude))
-    named = [k for k in ("RADESYS", "RADECSYS") if cards.header.get(k) is not None]
-    keyword = named[0] if named else "RADESYS"
+    keywords = [k for k in ("RADESYS", "RADECSYS") if cards.header.get(k) is not None]
+    keyword = keywords[0] if keywords else "RADESYS"
     text = str(cards.header.get(keyword) or "").strip()
     year = _equinox(cards)
     name, read_year = _system(text)

@@ -59,7 +59,7 @@ def frequencies(
     UsageError
         The header has no frequency, or one that is not positive.
     """
-    asked = _in_hertz(line)
+    in_hertz = _in_hertz(line)
     hint = "give it: " + either(
         'frequency="115.27 GHz"', "--frequency '115.27 GHz'", "the card RESTFRQ of the file"
     )
@@ -69,11 +69,11 @@ def frequencies(
             hertz, number = np.array(_hertz(given)), None
     elif channels is not None and is_spectral(channels.name):
         axis = _axis(channels)
-        hertz, number = converted(axis, coordinates, channels.values, asked), 0
+        hertz, number = converted(axis, coordinates, channels.values, in_hertz), 0
     elif number is not None:
-        hertz = channels_of(coordinates, number, (0, shape[number], 1), asked).values
+        hertz = channels_of(coordinates, number, (0, shape[number], 1), in_hertz).values
     else:
-        hertz = np.array(_of_all(coordinates, asked, hint))
+        hertz = np.array(_of_all(coordinates, in_hertz, hint))
     if not (np.isfinite(hertz) & (hertz > 0)).all():
         raise usage("the conversion needs frequencies above 0", hint)
     return hertz, number
@@ -83,10 +83,10 @@ def _in_hertz(line: Line | None) -> Line:
     return Line("Hz") if line is None else replace(line, unit="Hz")
 
 
-def _hertz(given: Any) -> float:
+def _hertz(frequency: Any) -> float:
     import astropy.units as u
 
-    quantity = spectral_quantity(given)
+    quantity = spectral_quantity(frequency)
     return float(quantity.to_value(u.Hz, equivalencies=u.spectral()))
 
 
@@ -137,8 +137,8 @@ def _stated(coordinates: Coordinates, line: Line) -> tuple[float | None, str]:
         try:
             return _of_dropped(coordinates, axis, line), ""
         except TachyfitsError as error:
-            said = str(error).partition("\n")[0]
-            problem = f"the {axis.ctype} axis, which the array has no more, has none: {said}"
+            reason = str(error).partition("\n")[0]
+            problem = f"the {axis.ctype} axis, which the array has no more, has none: {reason}"
     value = coordinates.cards.optional(FREQUENCY)
     if value is None:
         return None, problem
@@ -178,12 +178,12 @@ def frequency_cards(
     """
     comment = "[Hz] frequency of the values"
     number = coordinates.spectral_axis
-    asked = _in_hertz(line)
+    in_hertz = _in_hertz(line)
     if number is None or piece is None:
-        hertz, _ = _stated(coordinates, asked)
+        hertz, _ = _stated(coordinates, in_hertz)
         return {} if hertz is None else {FREQUENCY: (hertz, comment)}
     try:
-        channels = channels_of(coordinates, number, piece, asked)
+        channels = channels_of(coordinates, number, piece, in_hertz)
     except TachyfitsError:
         # Velocities without a rest frequency.
         return {}

@@ -37,8 +37,8 @@ def attributes_problem(text: str) -> str | None:
     if None in numbers or len(match[1].split()) < 9:
         return "finite numbers: type, orders, kind of cross terms, ranges and coefficients"
     kind, *orders, cross = (number or 0.0 for number in numbers[:4])
-    known = kind in (1, 2, 3) and cross in (0, 1, 2)
-    if not known or not all(n.is_integer() and 0 < n <= _MOST_ORDER for n in orders):
+    is_supported = kind in (1, 2, 3) and cross in (0, 1, 2)
+    if not is_supported or not all(n.is_integer() and 0 < n <= _MOST_ORDER for n in orders):
         return f"a known type of polynomial, and orders up to {_MOST_ORDER}"
     count = len(match[1].split()) - 8
     expected = _terms(int(orders[0]), int(orders[1]), int(cross))
@@ -48,8 +48,8 @@ def attributes_problem(text: str) -> str | None:
 def has_lost_terms(text: str) -> bool:
     """Return whether a coefficient follows one that is 0, where WCSLIB stops reading."""
     match = _FORM.match(text)
-    found = [_number(word) for word in match[1].split()[8:]] if match else []
-    return 0.0 in found and any(found[found.index(0.0) :])
+    coefficients = [_number(word) for word in match[1].split()[8:]] if match else []
+    return 0.0 in coefficients and any(coefficients[coefficients.index(0.0) :])
 
 
 def _terms(x: int, y: int, cross: int) -> int:

@@ -34,17 +34,17 @@ def amount_of(unit: str | None) -> str:
     """
     import astropy.units as u
 
-    known = pixel_unit(unit) if unit else None
-    if known is None:
+    parsed = pixel_unit(unit) if unit else None
+    if parsed is None:
         return ""
-    powers = powers_of(known)
+    powers = powers_of(parsed)
     if powers.get(u.pix) == -1:
         return "flux"
     if powers.get(u.beam) == -1 or powers.get(u.rad) == -2:
         return "brightness"
-    if any(known.is_equivalent(u.K * u.Unit(other)) for other in _BESIDE_KELVIN):
+    if any(parsed.is_equivalent(u.K * u.Unit(other)) for other in _BESIDE_KELVIN):
         return "brightness"
-    return "flux" if any(known.is_equivalent(flux) for flux in _FLUXES) else ""
+    return "flux" if any(parsed.is_equivalent(flux) for flux in _FLUXES) else ""
 
 
 def binned_unit(

@@ -187,8 +187,8 @@ def _transformed(vectors: Vectors, frame: str, sky: Sky) -> Vectors:
         f"{sky.coordinates.where}: positions cannot be converted to its frame", "use pixels"
     ):
         there = SkyCoord(CartesianRepresentation(vectors.T), frame=frame).transform_to(to)
-        found = np.asarray(there.represent_as("unitspherical").to_cartesian().xyz.value.T)
-    return np.asarray(found / np.linalg.norm(found, axis=1)[:, None])
+        cartesian = np.asarray(there.represent_as("unitspherical").to_cartesian().xyz.value.T)
+    return np.asarray(cartesian / np.linalg.norm(cartesian, axis=1)[:, None])
 
 
 def _vectors(degrees: Vectors) -> Vectors:
@@ -298,8 +298,8 @@ def spans_on_sky(placed: Placed, sky: Sky, height: int, width: int) -> NDArray[n
     """Return the pixels of an image whose centres are in a shape: rows of (y, first, last)."""
     cells = _cells(placed, sky, height, width)
     bands = (range(first, min(first + _ROWS, height)) for first in range(0, height, _ROWS))
-    found = [_band(placed, sky, rows, cells, width) for rows in bands]
-    return np.concatenate([np.empty((0, 3), np.uint64), *(spans for spans in found if len(spans))])
+    parts = [_band(placed, sky, rows, cells, width) for rows in bands]
+    return np.concatenate([np.empty((0, 3), np.uint64), *(spans for spans in parts if len(spans))])
 
 
 def spans_pixel_by_pixel(placed: Placed, sky: Sky, height: int, width: int) -> NDArray[np.uint64]:
@@ -400,11 +400,11 @@ def _sorted_cells(
         empty = ~np.isfinite(vectors[..., 0]).any(axis=1)
         maybe[piece] = ~(outside | inside[piece] | (empty & may_be_empty))
         if interpolates and maybe[piece].any():
-            chosen = np.flatnonzero(maybe[piece])
-            samples = np.moveaxis(vectors[chosen], 2, 1).reshape(-1, 3, count, count)
+            numbers = np.flatnonzero(maybe[piece])
+            samples = np.moveaxis(vectors[numbers], 2, 1).reshape(-1, 3, count, count)
             smooth = are_smooth(samples)
-            maybe[first + chosen[smooth]] = False
-            patches.append(Patches(cells[piece][chosen[smooth]], size, samples[smooth]))
+            maybe[first + numbers[smooth]] = False
+            patches.append(Patches(cells[piece][numbers[smooth]], size, samples[smooth]))
     return inside, maybe
 
 
@@ -423,15 +423,17 @@ def _band(placed: Placed, sky: Sky, rows: range, cells: _Cells, width: int) -> N
     ]
     if not any(len(part) for part, _ in parts):
         return np.empty((0, 3), np.uint64)
-    left = min(part[:, 0].min() for part, _ in parts if len(part))
+    first_column = min(part[:, 0].min() for part, _ in parts if len(part))
     right = max((part[:, 0] + side).max(initial=0) for part, side in parts)
-    blocks = np.zeros((-(-len(rows) // size), (right - left) // size), dtype=np.bool_)
+    blocks = np.zeros((-(-len(rows) // size), (right - first_column) // size), dtype=np.bool_)
     small = inner[:, 2] == size
-    blocks[(inner[small, 1] - first) // size, (inner[small, 0] - left) // size] = True
+    blocks[(inner[small, 1] - first) // size, (inner[small, 0] - first_column) // size] = True
     for x, y, side in inner[~small].tolist():
-        low, begin = max(y - first, 0) // size, (x - left) // size
+        low, begin = max(y - first, 0) // size, (x - first_column) // size
         blocks[low : (y + side - first) // size, begin : begin + side // size] = True
-    decided = [_interpolated(placed, sky, part, blocks, (int(left), first)) for part in patches]
+    decided = [
+        _interpolated(placed, sky, part, blocks, (int(first_column), first)) for part in patches
+    ]
     band = blocks.repeat(size, axis=0).repeat(size, axis=1)
     # As cells of pixels: (y, x, y in the cell, x in the cell).
     by_cell = band.reshape(blocks.shape[0], size, blocks.shape[1], size).swapaxes(1, 2)
@@ -444,10 +446,12 @@ def _band(placed: Placed, sky: Sky, rows: range, cells: _Cells, width: int) -> N
             (border[begin : begin + at_once, axis, None] + offsets).ravel()
             for axis, offsets in ((0, x), (1, y))
         )
-        kept = (columns < width) & (lines < rows.stop)
-        columns, lines = columns[kept], lines[kept]
-        band[lines - first, columns - left] = placed.contains(directions(sky, columns, lines))
-    return spans_of(band[: len(rows), : width - left], first, int(left))
+        valid = (columns < width) & (lines < rows.stop)
+        columns, lines = columns[valid], lines[valid]
+        band[lines - first, columns - first_column] = placed.contains(
+            directions(sky, columns, lines)
+        )
+    return spans_of(band[: len(rows), : width - first_column], first, int(first_column))
 
 
 def _in_rows(cells: NDArray[np.int64], rows: range) -> NDArray[np.bool_]:
@@ -511,8 +515,8 @@ def _border(region: SkyRegion, sky: Sky) -> Vectors:
             return points
         ends = np.roll(points, -1, axis=0)
         sides = [a + steps * (b - a) for a, b in zip(points, ends, strict=True)]
-        found = np.concatenate(sides)
-        return np.asarray(found / np.linalg.norm(found, axis=1)[:, None])
+        vectors = np.concatenate(sides)
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1)[:, None])
     if region.shape == "range":
         (west, south), (east, north) = region.points
         width = east - west if abs(east - west) >= 360 else (east - west) % 360.0

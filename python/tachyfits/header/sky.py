@@ -153,8 +153,8 @@ class Sky:
             world: list[Any] = [None, None]
             for n, degrees in ((wcs.wcs.lng, longitude), (wcs.wcs.lat, latitude)):
                 world[n] = np.asarray(degrees, float) / _factor(wcs, n)
-            found = wcs.all_world2pix(*world, 0, quiet=True)
-            x, y = (np.asarray(at, dtype=np.float64) for at in found)
+            result = wcs.all_world2pix(*world, 0, quiet=True)
+            x, y = (np.asarray(at, dtype=np.float64) for at in result)
             position = np.asarray(longitude, dtype=np.float64), np.asarray(latitude, float)
             x, y = refined(self.degrees, (x, y), position, min(self.scales))
         turn, centre = self._turn, self._centre
@@ -258,10 +258,10 @@ def _sky_of_plate(coordinates: Coordinates, system: SkySystem) -> Sky:
 def _degrees(coordinates: Coordinates, axis: int) -> float:
     """Return the factor from the unit of a celestial axis to degrees."""
     text = coordinates.cards.text(f"CUNIT{axis}")
-    known = {"": 1.0, "deg": 1.0, "arcmin": 1 / 60, "arcsec": 1 / 3600, "rad": 180 / math.pi}
+    factors = {"": 1.0, "deg": 1.0, "arcmin": 1 / 60, "arcsec": 1 / 3600, "rad": 180 / math.pi}
     name = axis_unit_text(text)
-    if name in known:
-        return known[name]
+    if name in factors:
+        return factors[name]
     unit = fits_unit(text, ANGLE)
     if unit is None or not unit.is_equivalent(ANGLE[0]):
         raise coordinates.cards.invalid(f"CUNIT{axis}", text, "a unit of angles")

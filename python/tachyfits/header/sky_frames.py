@@ -126,11 +126,11 @@ class SkyWCS(WCS):  # type: ignore[misc] # Any, without astropy's types
         if longitude < 0 or self._sky_system is None:
             return super().world_axis_object_components
         # astropy raises errors for some planets, whose frames are defined here.
-        found: list[Any] = [None, None] if self.naxis == 2 else self._others()
+        components: list[Any] = [None, None] if self.naxis == 2 else self._others()
         units = [u.Unit(self.wcs.cunit[n]) for n in (longitude, latitude)]
-        found[longitude] = ("celestial", 0, lambda at: at.spherical.lon.to_value(units[0]))
-        found[latitude] = ("celestial", 1, lambda at: at.spherical.lat.to_value(units[1]))
-        return found
+        components[longitude] = ("celestial", 0, lambda at: at.spherical.lon.to_value(units[0]))
+        components[latitude] = ("celestial", 1, lambda at: at.spherical.lat.to_value(units[1]))
+        return components
 
     def _others(self) -> list[Any]:
         return list(super().world_axis_object_components)
@@ -142,11 +142,11 @@ class SkyWCS(WCS):  # type: ignore[misc] # Any, without astropy's types
             return super().world_axis_object_classes
         names = {name for name, _, _ in self.world_axis_object_components}
         classes = {} if self.naxis == 2 else super().world_axis_object_classes
-        found = {k: v for k, v in classes.items() if k in names}
+        selected = {k: v for k, v in classes.items() if k in names}
         units = tuple(u.Unit(self.wcs.cunit[n]) for n in (self.wcs.lng, self.wcs.lat))
         frame = frame_of(self._sky_system, self)
-        found["celestial"] = (SkyCoord, (), {"frame": frame, "unit": units})
-        return found
+        selected["celestial"] = (SkyCoord, (), {"frame": frame, "unit": units})
+        return selected
 
     def wcs_pix2world(self, *args: Any, **options: Any) -> Any:
         """Return world coordinates without distortions; see astropy."""
@@ -163,11 +163,11 @@ class SkyWCS(WCS):  # type: ignore[misc] # Any, without astropy's types
         if projection in _CYLINDERS:
             # Copies of a WCS lose this setting. x is linear, so WCSLIB needs no limit.
             self.wcs.bounds_check(False, False)
-        found = self.wcs.p2s(pixels, origin)
+        result = self.wcs.p2s(pixels, origin)
         if projection == "CAR":
             # Without limits, WCSLIB would continue beyond the poles.
-            found["world"][np.abs(found["theta"]) > 90.0 + 1e-9] = np.nan
-        return found["world"]
+            result["world"][np.abs(result["theta"]) > 90.0 + 1e-9] = np.nan
+        return result["world"]
 
     @property
     def _projection(self) -> str:

@@ -39,19 +39,19 @@ def refined(
     )
     with np.errstate(all="ignore"):
         off = np.hypot(*_offset(forward(x, y), longitude, latitude)) / scale
-        left = np.flatnonzero(off > _CLOSE)
+        active = np.flatnonzero(off > _CLOSE)
         for _ in range(_STEPS):
-            if not left.size:
+            if not active.size:
                 break
-            at, to = (x[left], y[left]), (longitude[left], latitude[left])
+            at, to = (x[active], y[active]), (longitude[active], latitude[active])
             step = _step(forward, at, to)
             moved = at[0] - step[0], at[1] - step[1]
             distance = np.hypot(*_offset(forward(*moved), *to)) / scale
             # Reject a step that leaves the sky or meets an edge of the map.
             good = np.isfinite(distance)
-            chosen = left[good]
-            x[chosen], y[chosen], off[chosen] = moved[0][good], moved[1][good], distance[good]
-            left = chosen[distance[good] > _CLOSE]
+            accepted = active[good]
+            x[accepted], y[accepted], off[accepted] = moved[0][good], moved[1][good], distance[good]
+            active = accepted[distance[good] > _CLOSE]
     lost = off > _WRONG
     x[lost], y[lost] = np.nan, np.nan
     return x.reshape(shape), y.reshape(shape)
@@ -66,10 +66,10 @@ def _step(
     a, c, b, d = np.zeros((4, len(x)))
     for side in (0.5, -0.5):
         sign = 2 * side
-        one, other = _offset(forward(x + side, y), *position)
-        a, c = a + sign * one, c + sign * other
-        one, other = _offset(forward(x, y + side), *position)
-        b, d = b + sign * one, d + sign * other
+        along_x, along_y = _offset(forward(x + side, y), *position)
+        a, c = a + sign * along_x, c + sign * along_y
+        along_x, along_y = _offset(forward(x, y + side), *position)
+        b, d = b + sign * along_x, d + sign * along_y
     determinant = a * d - b * c
     return (d * east - b * north) / determinant, (a * north - c * east) / determinant
 

@@ -58,13 +58,13 @@ class Patches:
         estimated from the samples.
         """
         weights = _weights(self.size, self._count, part)
-        found = np.moveaxis(weights @ self.samples @ weights.T, 1, -1)
+        vectors = np.moveaxis(weights @ self.samples @ weights.T, 1, -1)
         step = 2 * self.size / (self._count - 1)
         radius = np.zeros(len(self.samples))
         for axis in (2, 3):
             steps = np.linalg.norm(np.diff(self.samples, axis=axis), axis=1)
             radius += steps.max(axis=(1, 2)) / step * part / 2
-        return found, radius[:, None, None]
+        return vectors, radius[:, None, None]
 
     def pixels(
         self, numbers: NDArray[np.intp], x: NDArray[np.intp], y: NDArray[np.intp], part: int

@@ -73,14 +73,14 @@ def frequency_factor(coordinates: Coordinates, asked: SpectralRange) -> float:
             f"{where}: {asked} cannot be converted: {problem}",
             "leave the frame out, and give the numbers in the frame of the axis",
         )
-    known = coordinates.frame_factors
-    if asked.location is None and (own, to) in known:
-        return known[own, to]
+    cache = coordinates.frame_factors
+    if asked.location is None and (own, to) in cache:
+        return cache[own, to]
     with foreign_errors(f"{where}: {asked} cannot be converted from {own}", "leave the frame out"):
-        found = _factor(coordinates, own, to, asked.location)
+        factor = _factor(coordinates, own, to, asked.location)
     if asked.location is None:
-        known[own, to] = found
-    return found
+        cache[own, to] = factor
+    return factor
 
 
 def _factor(coordinates: Coordinates, own: str, to: str, location: Any) -> float:
@@ -142,8 +142,8 @@ def _shift_by_astropy(frame: str, longitude: float, latitude: float, observer: A
         observer = origin.realize_frame(origin.cartesian.with_differentials(still))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AstropyWarning)
-        given = SpectralCoord(1.0 * u.GHz, observer=observer, target=target)
-        moved = given.with_observer_stationary_relative_to(_FRAMES[frame])
+        coordinate = SpectralCoord(1.0 * u.GHz, observer=observer, target=target)
+        moved = coordinate.with_observer_stationary_relative_to(_FRAMES[frame])
     return float(moved.to_value(u.GHz))
 
 

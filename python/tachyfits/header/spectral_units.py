@@ -226,9 +226,9 @@ class _Conversion:
         """Return the derivative of the converted value by the axis value (Paper III, 2.1)."""
         if self.slopes is None:
             return float((1.0 * self.source).to_value(self.target))
-        own, other = self.slopes
+        own, target = self.slopes
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = own(value * self.source) / other(self.convert(value * self.source))
+            ratio = own(value * self.source) / target(self.convert(value * self.source))
             return float(ratio.to_value(self.target / self.source))
 
     @staticmethod
@@ -258,8 +258,8 @@ class _Conversion:
                 and not _is_about_another_line(axis, coordinates, line)
             )
         ):
-            said = own or line.convention if is_velocity else None
-            note = f"{said} convention" if said else ""
+            convention = own or line.convention if is_velocity else None
+            note = f"{convention} convention" if convention else ""
             linear_in = _LINEAR_IN.get(axis.kind)
             return _Conversion(
                 lambda q: q.to(target), source, target, True, axis.name, note, None, linear_in,
@@ -303,20 +303,20 @@ def _through_frequency(
                 "say it by convention: radio, optical or relativistic",
             ),
         )
-    wanted = line.convention or own or ("optical" if axis.kind in ("WAVE", "AWAV") else "radio")
+    convention = line.convention or own or ("optical" if axis.kind in ("WAVE", "AWAV") else "radio")
     needs_rest = is_velocity or from_doppler
     frequency = rest_frequency_of(axis, coordinates, line) if needs_rest else None
-    own_rest, known = frequency, coordinates.rest_frequency()
-    if from_doppler and is_velocity and known is not None:
-        own_rest = known * u.Hz
+    own_rest, header_rest = frequency, coordinates.rest_frequency()
+    if from_doppler and is_velocity and header_rest is not None:
+        own_rest = header_rest * u.Hz
 
     def convert(values: Quantity) -> Quantity:
         hertz = _to_frequency(axis.kind, values, own_rest, source_convention) * factor
         if is_velocity:
-            return hertz.to(target, equivalencies=_doppler(wanted, frequency))
+            return hertz.to(target, equivalencies=_doppler(convention, frequency))
         return hertz.to(target, equivalencies=u.spectral())
 
-    note = f"{wanted} convention" if is_velocity else ""
+    note = f"{convention} convention" if is_velocity else ""
     if frequency is not None:
         note = f"{note}, rest frequency {float(frequency.value)!r} Hz".lstrip(", ")
     hz = None if frequency is None else float(frequency.value)
@@ -326,7 +326,7 @@ def _through_frequency(
     if own_rest != frequency and linear_in == "V":
         # Relativistic velocities about one line are not linear in those about another.
         linear_in = None
-    name = _name_of(target, wanted)
+    name = _name_of(target, convention)
     is_linear = linear_in == _LINEAR_IN[name]
     own_kind = {"radio": "VRAD", "optical": "VOPT", "relativistic": "VELO"}.get(
         str(source_convention) if axis.kind in ("VELO", "FELO") else "", axis.kind
@@ -483,10 +483,10 @@ def rest_frequency_of(axis: Axis, coordinates: Coordinates, line: Line) -> Quant
 
 def _is_about_another_line(axis: Axis, coordinates: Coordinates, line: Line) -> bool:
     """Return whether a rest frequency other than the header's is requested."""
-    known = coordinates.rest_frequency()
-    if line.rest is None or known is None:
+    header_rest = coordinates.rest_frequency()
+    if line.rest is None or header_rest is None:
         return False
-    return bool(rest_frequency_of(axis, coordinates, line).value != known)
+    return bool(rest_frequency_of(axis, coordinates, line).value != header_rest)
 
 
 def _asked_rest(rest: Any, medium: str) -> Quantity:

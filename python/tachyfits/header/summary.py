@@ -189,8 +189,8 @@ def summary_of(image: ImageHdu) -> CoordinateSummary:
     beam = beams if isinstance(beams, Beam) else None
     rest = known(coordinates.rest_frequency)
     several = _range_of(beams) if isinstance(beams, Beams) else None
-    told = tuple(dict.fromkeys(problems))
-    return CoordinateSummary(sky, spectral, beam, rest, told, several)
+    unique = tuple(dict.fromkeys(problems))
+    return CoordinateSummary(sky, spectral, beam, rest, unique, several)
 
 
 def _range_of(beams: Beams) -> BeamRange | None:

@@ -63,6 +63,6 @@ def tabulated(axis: WorldAxis, number: int) -> Tabulated | None:
     cards = {
         "CTYPE": f"{kind:-<4}-TAB", "CUNIT": axis.unit, "CRPIX": 1.0, "CRVAL": 1.0, "CDELT": 1.0,
     }  # fmt: skip
-    named = {f"{root}{number}": value for root, value in cards.items() if value != ""}
-    named |= {f"PS{number}_0": name, f"PS{number}_1": _COLUMN}
-    return Tabulated(named, rows, Header([("EXTNAME", name, "")]))
+    numbered = {f"{root}{number}": value for root, value in cards.items() if value != ""}
+    numbered |= {f"PS{number}_0": name, f"PS{number}_1": _COLUMN}
+    return Tabulated(numbered, rows, Header([("EXTNAME", name, "")]))

@@ -26,8 +26,8 @@ def scale_named(text: Any) -> str:
     >>> [scale_named(text) for text in ("UTC(NIST)", "tdt", None)]
     ['UTC', 'TT', 'UTC']
     """
-    known = str(text or "UTC").partition("(")[0].strip().upper()
-    return _SAME.get(known, known)
+    scale = str(text or "UTC").partition("(")[0].strip().upper()
+    return _SAME.get(scale, scale)
 
 
 def stated_time(
@@ -68,17 +68,17 @@ def time_of(stated: float | str, scale: str) -> Any:
     from astropy.time import Time
 
     # UT1 is within a second of UTC, and would need tables that are downloaded.
-    named = {"GPS": "tai", "UT": "utc", "UT1": "utc"}.get(scale, scale.lower())
-    if named not in Time.SCALES or named == "local":
+    astropy_scale = {"GPS": "tai", "UT": "utc", "UT1": "utc"}.get(scale, scale.lower())
+    if astropy_scale not in Time.SCALES or astropy_scale == "local":
         raise ValueError(f"unknown time scale {scale!r}")
     if isinstance(stated, str):
         old = _OLD_DATE.fullmatch(stated)
         iso = f"19{old[3]}-{old[2]}-{old[1]}" if old else stated.rstrip("Z")
         try:
-            time = Time(iso, scale=named)
+            time = Time(iso, scale=astropy_scale)
         except ValueError:
             # astropy's own message lists why each of its formats does not match.
             raise ValueError(f"invalid date {stated!r}: expected YYYY-MM-DDThh:mm:ss") from None
     else:
-        time = Time(stated, format="mjd", scale=named)
+        time = Time(stated, format="mjd", scale=astropy_scale)
     return time + _GPS_SECONDS * u.s if scale == "GPS" else time

@@ -153,23 +153,23 @@ def kind_of(keyword: str) -> Kind | None:
     """
     if keyword in _OF_ALL:
         return Kind(keyword, *_OF_ALL[keyword])
-    if found := _AXIS_CARD.fullmatch(keyword):
-        return Kind(found[1], *_OF_AXIS[found[1]], (int(found[2]),))
-    if found := _MATRIX_CARD.fullmatch(keyword):
-        axes = (int(found[2] or found[4]), int(found[3] or found[5]))
-        return Kind(found[1], "number", True, axes) if min(axes) > 0 else None
-    if found := _PARAMETER_CARD.fullmatch(keyword):
-        kind = "number" if found[1] == "PV" else "text"
-        return Kind(found[1], kind, True, (int(found[2]),), int(found[3]))
-    if found := _SIP_CARD.fullmatch(keyword):
-        kind = "order" if found[2] == "ORDER" else "number"
-        return Kind(keyword, kind, found[2] != "DMAX")
-    if found := _DISTORTION_CARD.fullmatch(keyword):
-        kind = "record" if found[3] else "any"
-        root, axis = found[1] or found[3], found[2] or found[4]
+    if match := _AXIS_CARD.fullmatch(keyword):
+        return Kind(match[1], *_OF_AXIS[match[1]], (int(match[2]),))
+    if match := _MATRIX_CARD.fullmatch(keyword):
+        axes = (int(match[2] or match[4]), int(match[3] or match[5]))
+        return Kind(match[1], "number", True, axes) if min(axes) > 0 else None
+    if match := _PARAMETER_CARD.fullmatch(keyword):
+        kind = "number" if match[1] == "PV" else "text"
+        return Kind(match[1], kind, True, (int(match[2]),), int(match[3]))
+    if match := _SIP_CARD.fullmatch(keyword):
+        kind = "order" if match[2] == "ORDER" else "number"
+        return Kind(keyword, kind, match[2] != "DMAX")
+    if match := _DISTORTION_CARD.fullmatch(keyword):
+        kind = "record" if match[3] else "any"
+        root, axis = match[1] or match[3], match[2] or match[4]
         return Kind(root, kind, True, (int(axis),)) if root else Kind(keyword, kind, True)
-    if found := _ATTRIBUTE_CARD.fullmatch(keyword):
-        return Kind("WAT", "text", True, (int(found[1]),), int(found[2]))
+    if match := _ATTRIBUTE_CARD.fullmatch(keyword):
+        return Kind("WAT", "text", True, (int(match[1]),), int(match[2]))
     if _PLATE_CARD.fullmatch(keyword):
         return Kind(keyword, "text" if keyword == "PLTDECSN" else "number", True)
     return Kind(keyword, "number", True) if _OLD_PARAMETER_CARD.fullmatch(keyword) else None
@@ -259,10 +259,10 @@ class WcsCards:
 
     def invalid(self, keyword: str, value: Any, expected: str) -> FormatError:
         """Return the error for an invalid card, with its keyword and value."""
-        named = f"{keyword} {value!r}" if value is not None else keyword
-        found = _type_name(value) if value is not None else "no value"
+        subject = f"{keyword} {value!r}" if value is not None else keyword
+        actual = _type_name(value) if value is not None else "no value"
         return format_error(
-            f"{self._place}invalid {named}: expected {expected}, found {found}",
+            f"{self._place}invalid {subject}: expected {expected}, found {actual}",
             "correct the card: "
             + either(
                 f'editor[0].header["{keyword}"] = value, in tachyfits.edit(path)',
@@ -296,8 +296,8 @@ class WcsCards:
 
         XPIXELSZ and YPIXELSZ alone are pixel sizes of a CCD.
         """
-        found = (_PLATE_CARD.fullmatch(keyword.upper()) for keyword in self.header)
-        return any(match is not None and match[1] is not None for match in found)
+        matches = (_PLATE_CARD.fullmatch(keyword.upper()) for keyword in self.header)
+        return any(match is not None and match[1] is not None for match in matches)
 
     def functions(self, axis: int) -> list[str]:
         """Return the keywords of functions of the distortion paper for an axis."""
@@ -397,7 +397,7 @@ class WcsCards:
                 if i == row:
                     elements[column] = (keyword, cdelt * self.number(keyword, 0.0))
         diagonal = abs(elements.get(row, ("", 0.0))[1])
-        found = {}
+        row_elements = {}
         for column, (keyword, value) in elements.items():
             is_noise = abs(value) * self._length(column) < 1e-6 * diagonal
             if column != row and value != 0 and is_noise:
@@ -407,8 +407,8 @@ class WcsCards:
                 )
                 self.warn_once(keyword, text)
             elif column == row or value != 0:
-                found[column] = value
-        return found
+                row_elements[column] = value
+        return row_elements
 
     def matrix_keyword(self, row: int, column: int) -> str:
         """Return the card of an element of the matrix; "" if it has none."""
@@ -471,18 +471,18 @@ class WcsCards:
             for keyword in _UNUSED_TERMS:
                 if value := self._checked(keyword, "number"):
                     raise self.invalid(keyword, value, "0: a plate solution has 13 terms")
-        seen: set[str] = set()
+        keywords: set[str] = set()
         for card in self.header.cards:
             keyword = card.keyword.upper()
             kind = kind_of(keyword)
             is_record = kind is not None and kind.type in ("record", "any")
-            if keyword in seen and not is_record:
+            if keyword in keywords and not is_record:
                 continue
             if card.value is None and not _needs_value(keyword):
                 continue
             if not _FITS_KEYWORD.fullmatch(keyword) or keyword in _COMMENTARY:
                 continue
-            seen.add(keyword)
+            keywords.add(keyword)
             if kind is None:
                 if number is None and _LENGTH_CARD.fullmatch(keyword):
                     yield keyword, None, card.value
@@ -521,12 +521,12 @@ class WcsCards:
             self.turn(rows, longitudes[0], latitudes[0])
         number = {axis: n for n, axis in enumerate(numbers, 1)}
         replaced = ("CDELT", "PC", "CD", "CROTA")
-        kept = [item for item in used if item[1] is None or item[1].root not in replaced]
+        remaining = [item for item in used if item[1] is None or item[1].root not in replaced]
         for row, elements in rows.items():
             for column, value in elements.items():
                 if column in number and (kind := kind_of(f"CD{row}_{column}")):
-                    kept.append((kind.renumbered(number), kind, value))
-        return kept
+                    remaining.append((kind.renumbered(number), kind, value))
+        return remaining
 
     def _has_polynomial(self, axis: int, algorithm: str) -> bool:
         # WCSLIB treats TAN with terms of the latitude as TPV, as SCAMP wrote it.
@@ -598,13 +598,13 @@ def _problem(value: Any, kind: str) -> str | None:
         return None if is_finite and value >= 0 else "a year"
     if kind == "record":
         return _record_problem(value)
-    whole = is_finite and float(value).is_integer()
+    is_whole = is_finite and float(value).is_integer()
     low, high, name = {
         "integer": (-(2**31), 2**31 - 1, "an integer number"),
         "axes": (0, MOST_AXES, f"a number of axes up to {MOST_AXES}"),
         "order": (0, _MOST_ORDER, f"the order of a polynomial, a number up to {_MOST_ORDER}"),
     }[kind]
-    return None if whole and low <= value <= high else name
+    return None if is_whole and low <= value <= high else name
 
 
 def is_number(value: Any) -> bool:
@@ -618,11 +618,11 @@ def is_number(value: Any) -> bool:
 
 
 def _record_problem(value: Any) -> str | None:
-    found = _RECORD_AXES.match(value) if isinstance(value, str) else None
-    if found is None:
+    match = _RECORD_AXES.match(value) if isinstance(value, str) else None
+    if match is None:
         return None
     try:
-        count = float(found[1])
+        count = float(match[1])
     except ValueError:
         count = -1.0
     fine = count.is_integer() and 0 < count <= MOST_AXES

@@ -44,12 +44,12 @@ _REDUCTIONS = {
 def array_function(function: Any, args: Any, options: Any) -> Any:
     """Return a NumPy function of images, from the engine if it has one, else from arrays."""
     _refuse_to_change(function, (*args[: function in _CHANGING], options.get("out")))
-    found = NotImplemented
+    result = NotImplemented
     if function in _FUNCTIONS and _is_image(args[0] if args else options.get("a")):
-        found = _FUNCTIONS[function](*args, **options)
-    if found is NotImplemented:
-        found = function(*_as_arrays(args), **_as_arrays(options))
-    return found
+        result = _FUNCTIONS[function](*args, **options)
+    if result is NotImplemented:
+        result = function(*_as_arrays(args), **_as_arrays(options))
+    return result
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: Any, options: Any) -> Any:
@@ -57,23 +57,23 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: Any, options: Any) -> Any:
 
     If an operand has a unit, the pixels and the result are astropy quantities.
     """
-    found: Any = NotImplemented
+    result: Any = NotImplemented
     changed = inputs[:1] if method == "at" else options.get("out", ())
     _refuse_to_change(ufunc, changed)
     if method == "__call__" and not options:
-        found = ufunc_image(ufunc, *inputs)
+        result = ufunc_image(ufunc, *inputs)
     elif method == "reduce" and ufunc in _REDUCTIONS:
-        given = {"axis": 0} | options
-        if "out" in given:
-            given["out"] = given["out"][0]
-        if "dtype" not in given or ufunc is np.add:
-            found = array_function(_REDUCTIONS[ufunc], inputs, given)
-    if found is not NotImplemented:
-        return found
+        arguments = {"axis": 0} | options
+        if "out" in arguments:
+            arguments["out"] = arguments["out"][0]
+        if "dtype" not in arguments or ufunc is np.add:
+            result = array_function(_REDUCTIONS[ufunc], inputs, arguments)
+    if result is not NotImplemented:
+        return result
     if any(map(has_unit, inputs)):
         hint = either("convert one of them first: image.to(unit), quantity.to(unit)")
         with foreign_errors(f"invalid units of {ufunc.__name__}", hint):
-            quantities = [_quantity(given) for given in inputs]
+            quantities = [_quantity(operand) for operand in inputs]
             return getattr(ufunc, method)(*quantities, **_as_arrays(options))
     return getattr(ufunc, method)(*_as_arrays(inputs), **_as_arrays(options))
 
@@ -138,11 +138,11 @@ def _sums(empty: float) -> Callable[..., Any]:
         initial: Any = None, where: Any = True,
     ) -> Any:  # fmt: skip
         names = ("sum", "count")
-        found = reduced_arrays(_selected(a, where), names, axis, keepdims=keepdims)
-        total = found["sum"]
+        result = reduced_arrays(_selected(a, where), names, axis, keepdims=keepdims)
+        total = result["sum"]
         is_logical = a.dtype == np.bool_
         if empty == 0 or is_logical:
-            total = np.where(found["count"] == 0, 0, total)
+            total = np.where(result["count"] == 0, 0, total)
         if is_logical:
             total = total.astype(np.int64)
         return finished(total if initial is None else total + initial, dtype, out)
@@ -175,9 +175,9 @@ def _spread(name: str) -> Callable[..., Any]:
         divisor = ddof if more.get("correction") is None else more["correction"]
         if divisor != int(divisor) or divisor < 0:
             function = getattr(np, f"nan{name}")
-            given = {} if where is True else {"where": np.asarray(where)}
+            extra = {} if where is True else {"where": np.asarray(where)}
             pixels = np.asarray(a)
-            return function(pixels, axis, dtype, out, ddof=divisor, keepdims=keepdims, **given)
+            return function(pixels, axis, dtype, out, ddof=divisor, keepdims=keepdims, **extra)
         options: dict[str, Any] = {"keepdims": keepdims, "dtype": dtype, "out": out}
         return getattr(_selected(a, where), name)(axis, ddof=int(divisor), **options)
 
@@ -298,8 +298,8 @@ def _average(
     pixels = np.asarray(a)
     good: Any = np.ma.array(pixels, mask=np.isnan(pixels))
     average: Any = np.ma.average
-    found = average(good, axis, weights, returned, keepdims=keepdims)
-    parts = found if returned else (found,)
+    result = average(good, axis, weights, returned, keepdims=keepdims)
+    parts = result if returned else (result,)
     filled = tuple(np.ma.filled(np.ma.asarray(part, dtype=np.float64), np.nan) for part in parts)
     return filled if returned else filled[0][()]
 

@@ -76,38 +76,38 @@ def prepared(
     if of_axis is not None and asked_unit(of_axis, SPECTRAL).is_equivalent("m/s"):
         # This rest frequency belongs to the requested velocities; header velocities have their own.
         rest = rest if image.coordinates.rest_frequency() is None else None
-    asked = Asked(None, None, rest, line.convention, line.rest_medium)
+    request = Asked(None, None, rest, line.convention, line.rest_medium)
     name = statistic if isinstance(statistic, str) else ""
     converts = of_values is not None or name == FLUX
     # Without a unit of coordinates, the rest frequency serves the values alone.
     if converts and of_axis is None:
-        left = Line()
+        no_line = Line()
     else:
-        left = line if of_axis == line.unit else replace(line, unit=of_axis)
+        no_line = line if of_axis == line.unit else replace(line, unit=of_axis)
     if name == FLUX:
-        return flux_of(image, of_values, asked, kept, left)
+        return flux_of(image, of_values, request, kept, no_line)
     if of_values is None:
-        return Prepared(image, None if name in UNITLESS else image.unit, statistic, left)
+        return Prepared(image, None if name in UNITLESS else image.unit, statistic, no_line)
     if name in UNITLESS:
         raise usage(f"the {statistic} of pixels has no unit", f"leave out {of_values!r}")
-    pixels, unit, factor = _converted(image, of_values, asked, name, kept)
-    return Prepared(pixels, unit, statistic, left, factor)
+    pixels, unit, factor = _converted(image, of_values, request, name, kept)
+    return Prepared(pixels, unit, statistic, no_line, factor)
 
 
 def _converted(
-    image: Image, unit: str, asked: Asked, statistic: str, kept: tuple[Section, int] | None
+    image: Image, unit: str, request: Asked, statistic: str, kept: tuple[Section, int] | None
 ) -> tuple[Image, str | None, NDArray[np.float64]]:
     """Return pixels in a unit, or unconverted pixels and the factor for the results."""
     # Results can be scaled instead of pixels only if every factor is positive.
     of_name = statistic in STATISTICS or order_statistic(statistic) is not None
     # An expression's pixel type may be too coarse for values in their old unit.
     if kept is not None and of_name and image._formula is None:
-        text, factors = factor_between(image.unit, unit, setting_of(image, asked))
+        text, factors = factor_between(image.unit, unit, setting_of(image, request))
         factor = _of_results(factors, *kept)
         # NaN is the factor of a channel without a beam: its results are undefined.
         if factor is not None and ((factor > 0) | np.isnan(factor)).all():
             return image, text, factor
-    pixels = converted(image, unit, asked, "float64")
+    pixels = converted(image, unit, request, "float64")
     return pixels, pixels.unit, np.array(1.0)
 
 
@@ -122,8 +122,8 @@ def _of_results(
             factors = factors.take(start + step * np.arange(count), axis=number)
     if factors.size != factors.shape[axis]:
         return None
-    found = factors.reshape(-1)
-    return found if found.size > 1 else found.reshape(())
+    values = factors.reshape(-1)
+    return values if values.size > 1 else values.reshape(())
 
 
 def check_steps(image: Image, section: Section) -> None:

@@ -180,15 +180,15 @@ def _core_on_sky(image: ImageHdu, item: SkyRegion) -> _core.Region:
         )
     if item.shape == "point":
         return in_pixels(image, item).to_core()
-    kept: dict[SkyRegion, _core.Region] = image.coordinates.rasters
-    if item not in kept:
+    cache: dict[SkyRegion, _core.Region] = image.coordinates.rasters
+    if item not in cache:
         sky = sky_of(image)
         height, width = image.shape[-2:]
         spans = spans_on_sky(place(item, sky), sky, height, width)
-        if len(kept) >= _KEPT:
-            kept.pop(next(iter(kept)))
-        kept[item] = _core.Region.of_spans(np.ascontiguousarray(spans))
-    return kept[item]
+        if len(cache) >= _KEPT:
+            cache.pop(next(iter(cache)))
+        cache[item] = _core.Region.of_spans(np.ascontiguousarray(spans))
+    return cache[item]
 
 
 def _from_physical(image: ImageHdu) -> tuple[tuple[float, float], tuple[float, float]]:

@@ -141,19 +141,19 @@ class Collapse:
                 _index_within(self.where.ranges[axis], self.within.ranges[axis])
                 for axis in self.sky
             ]
-            whole: NDArray[np.float64] = np.full(shape, np.nan)
+            full: NDArray[np.float64] = np.full(shape, np.nan)
             (y, x), (height, width) = corner, inner
-            whole[y : y + height, x : x + width] = np.where(self.inside, plane, np.nan)
-            plane = whole
+            full[y : y + height, x : x + width] = np.where(self.inside, plane, np.nan)
+            plane = full
         header = self._header(
             name, unit, channels, of_pixels=of_pixels, of_brightness=of_pixels or is_integral
         )
         # NumPy axes of the values, in their order.
-        left = sorted((*self.sky, self.axis))
-        kept = left.index(self.axis) if self.keep_axis else None
+        axes = sorted((*self.sky, self.axis))
+        kept_axis = axes.index(self.axis) if self.keep_axis else None
         collapsed = (self.axis,) if self.keep_axis else ()
         tables = result_tables(self.image, self.where, self.sky, collapsed)
-        return Plane(plane, unit, header, name, kept, report, self.image.file.name, tables)
+        return Plane(plane, unit, header, name, kept_axis, report, self.image.file.name, tables)
 
     @property
     def _keeps_velocities(self) -> bool:
@@ -228,9 +228,9 @@ def collapse(
     with reports() as costs:
         position = cube.reduced(f"{extreme}_position", threads, progress).reshape(-1)
     start, count, step = cube.where.ranges[cube.axis]
-    known = np.arange(count) * step + start if channels is None else channels.values
+    coordinates = np.arange(count) * step + start if channels is None else channels.values
     values = np.full(position.shape, np.nan)
-    values[position >= 0] = known[position[position >= 0]]
+    values[position >= 0] = coordinates[position[position >= 0]]
     unit = CHANNEL_UNIT if channels is None else channels.unit
     name = statistic if channels is not None else f"{statistic} (from 0)"
     return cube.plane(values, name, unit, channels, report=last(costs))
@@ -243,17 +243,17 @@ def moments(
     progress: Progress | None,
 ) -> list[Plane]:
     """Compute moment maps in one pass."""
-    wanted: list[int] = []
+    valid: list[int] = []
     for order in orders if np.iterable(orders) else [None]:
         # Stop at the first invalid order: a range may be long.
         number = whole_number(order)
         if number is None or number not in ORDERS:
             raise usage(f"invalid moments {orders!r}: expected some of 0, 1 and 2", "use (0, 1, 2)")
-        wanted.append(number)
+        valid.append(number)
     channels = cube.channels()
     with reports() as costs:
         arrays = cube.pixels._reducer().moments(
-            wanted,
+            valid,
             cube.axis,
             np.ascontiguousarray(channels.values),
             cube.ranges,
@@ -262,10 +262,10 @@ def moments(
             progress=progress,
         )
     integral = product_text(cube.unit, channels.unit)
-    units = [channels.unit if order else integral for order in wanted]
+    units = [channels.unit if order else integral for order in valid]
     return [
         cube.plane(
             values, f"moment {order}", unit, channels, report=last(costs), is_integral=order == 0
         )
-        for order, values, unit in zip(wanted, arrays, units, strict=True)
+        for order, values, unit in zip(valid, arrays, units, strict=True)
     ]

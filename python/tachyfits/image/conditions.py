@@ -135,22 +135,22 @@ def condition_of(image: Image, given: Any) -> Condition:
     return _mask_of(image, given)
 
 
-def _is_number(given: Any) -> bool:
+def _is_number(value: Any) -> bool:
     """Return whether the argument is a single number; bool is a mask."""
-    if isinstance(given, (bool, np.bool_)) or hasattr(type(given), "_core_image"):
+    if isinstance(value, (bool, np.bool_)) or hasattr(type(value), "_core_image"):
         return False
-    dtype = getattr(given, "dtype", None)
-    return hasattr(given, "__float__") and np.ndim(given) == 0 and dtype != np.bool_
+    dtype = getattr(value, "dtype", None)
+    return hasattr(value, "__float__") and np.ndim(value) == 0 and dtype != np.bool_
 
 
-def _number(given: Any) -> float:
-    with foreign_errors(f"invalid threshold {given!r}", "give a number, or a quantity"):
-        return float(given)
+def _number(value: Any) -> float:
+    with foreign_errors(f"invalid threshold {value!r}", "give a number, or a quantity"):
+        return float(value)
 
 
 def _of_text(image: Image, text: str) -> Condition:
-    if found := _THRESHOLD.fullmatch(text):
-        operator, number, unit = found[1] or ">=", found[2].upper().replace("D", "E"), found[3]
+    if match := _THRESHOLD.fullmatch(text):
+        operator, number, unit = match[1] or ">=", match[2].upper().replace("D", "E"), match[3]
         if unit:
             asked_pixel_unit(unit)
         return Threshold(float(number), unit or None, operator)
@@ -184,18 +184,18 @@ def _is_expression(text: str) -> bool:
     return False
 
 
-def _mask_of(image: Image, given: Any) -> Mask:
-    is_plane = isinstance(given, Measured) and given.ndim == 2
-    opened = given if is_plane else resolve(given)
+def _mask_of(image: Image, value: Any) -> Mask:
+    is_plane = isinstance(value, Measured) and value.ndim == 2
+    opened = value if is_plane else resolve(value)
     tell_differences((image, opened))
-    mask = resolve(on_sky(given.values, image)) if is_plane else opened
+    mask = resolve(on_sky(value.values, image)) if is_plane else opened
     file = getattr(getattr(mask, "file", None), "name", None)
-    is_path = isinstance(given, (str, os.PathLike))
-    name = os.fspath(given) if is_path else file if hasattr(given, "file") else None
+    is_path = isinstance(value, (str, os.PathLike))
+    name = os.fspath(value) if is_path else file if hasattr(value, "file") else None
     text = printable(name or "given as an array").encode("ascii", "backslashreplace").decode()
-    found = Mask(mask, text)
-    masked(image, image, (found,))
-    return found
+    condition = Mask(mask, text)
+    masked(image, image, (condition,))
+    return condition
 
 
 def threshold_of_values(image: Image, number: float, unit: str | None) -> Threshold:
@@ -224,13 +224,13 @@ def masked(
         return pixels
     texts = _Texts(source)
     parts = [_condition_text(condition, pixels, texts) for condition in conditions]
-    shown = texts.of_pixels(result) if result else texts.of(pixels)
+    text = texts.of_pixels(result) if result else texts.of(pixels)
     # The pixel type, or one that represents its values exactly.
     dtype = "float32" if pixels.dtype == np.float32 else "float64"
     unit = None if pixels is source else pixels.unit or ""
     try:
-        expression = f"where({' and '.join(parts) or '1'}, {shown}, nan)"
-        found = computed(expression, texts.inputs, dtype, unit)
+        expression = f"where({' and '.join(parts) or '1'}, {text}, nan)"
+        image = computed(expression, texts.inputs, dtype, unit)
     except _core.UsageError as error:
         masks = [each.image for each in conditions if isinstance(each, Mask)]
         if not any(hasattr(mask, "shape") for mask in masks):
@@ -238,10 +238,10 @@ def masked(
         shapes = (" x ".join(map(str, reversed(each.shape))) for each in (masks[0], pixels))
         problem = "a mask of {} pixels does not broadcast to an image of {}".format(*shapes)
         raise usage(f"{problem} (NAXIS1 first)", _MASK_HINT) from error
-    if found.shape != pixels.shape:
-        problem = f"a mask that makes {found.shape} of an image of shape {pixels.shape}"
+    if image.shape != pixels.shape:
+        problem = f"a mask that makes {image.shape} of an image of shape {pixels.shape}"
         raise usage(problem, _MASK_HINT)
-    return found
+    return image
 
 
 class _Texts:
@@ -290,10 +290,10 @@ def _condition_text(condition: Condition, pixels: Image, texts: _Texts) -> str:
     factor = own.factor(pixels.unit)
     if factor is None:
         try:
-            other = converted(source, own.unit, Asked(), "float64")
+            operand = converted(source, own.unit, Asked(), "float64")
         except _core.UsageError as error:
             reason, _, hint = str(error).partition("\nhint: ")
             problem = f"invalid threshold in {own.unit}: expected a unit like {source.unit}"
             raise usage(f"{problem}; {reason}", hint) from error
-        return f"{texts.of(other)} {own.operator} {texts.of(own.number)}"
+        return f"{texts.of(operand)} {own.operator} {texts.of(own.number)}"
     return f"{texts.of(pixels)} {own.operator} {texts.of(own.number * factor)}"

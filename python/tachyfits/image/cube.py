@@ -99,8 +99,8 @@ class Cube(Fitting):
         """
         line = Line(unit, rest, convention, rest_medium)
         choice = self._chosen_pixels(region)
-        found = spectra(choice, statistic, weights, line, threads=threads, progress=progress)
-        return found[0] if choice.regions.count is None else found
+        results = spectra(choice, statistic, weights, line, threads=threads, progress=progress)
+        return results[0] if choice.regions.count is None else results
 
     def collapse(
         self,

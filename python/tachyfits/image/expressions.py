@@ -192,25 +192,25 @@ def evaluated(
     plain = {name: resolve(value) for name, value in inputs.items() if not has_unit(value)}
     # The engine compares units as text.
     units = [image.unit for image in plain.values() if isinstance(image, Hdu) and image.unit]
-    found = {
+    operands = {
         name: plain[name] if name in plain else _of_amount(value, units)
         for name, value in inputs.items()
     }
     text = None if unit is None else text_of_unit(unit) or ""
     if text == "":
-        return computed(expression, found, dtype, text)
-    result = computed(expression, found, dtype)
+        return computed(expression, operands, dtype, text)
+    result = computed(expression, operands, dtype)
     if text is None:
         return result
     if result.unit in (None, text):
-        return computed(expression, found, dtype, text)
+        return computed(expression, operands, dtype, text)
     text, factor = factor_between(result.unit, unit, setting_of(result, asked or Asked()))
     if factor.ndim == 0 and factor == 1:
-        return computed(expression, found, dtype, text)
+        return computed(expression, operands, dtype, text)
     # Scale within the expression, so that the values are rounded once.
-    name = next(name for name in _names() if name not in found)
+    name = next(name for name in _names() if name not in operands)
     return computed(
-        f"({expression}) * {name}", {**found, name: factor_operand(factor)}, dtype, text
+        f"({expression}) * {name}", {**operands, name: factor_operand(factor)}, dtype, text
     )
 
 
@@ -239,10 +239,10 @@ def _file(
         (value.ndim for value in inputs.values() if not isinstance(value, (float, Along, Numbers))),
         default=0,
     )
-    given = [(name, _given(value, ndim)) for name, value in inputs.items()]
+    arguments = [(name, _given(value, ndim)) for name, value in inputs.items()]
     if unit is None:
-        _check_units(expression, _core.expression_mixed_units(expression, given))
-    core = _core.evaluate(expression, given, dtype=dtype, unit=unit)
+        _check_units(expression, _core.expression_mixed_units(expression, arguments))
+    core = _core.evaluate(expression, arguments, dtype=dtype, unit=unit)
     strict = any(file.is_strict for file in files)
     buffering = files[0].buffering if files else "auto"
     recipe = (_file, (expression, inputs, dtype, unit))
@@ -341,8 +341,8 @@ def _of_array(
             f"invalid input: an array of {array.dtype} and shape {array.shape}",
             "give an Image, a path, an array of real numbers or a number",
         )
-    wanted = {"b": "uint8", "f": "float32" if size < 4 else f"float{8 * size}"}
-    native = np.dtype(wanted.get(kind, array.dtype.newbyteorder("=")))
+    types = {"b": "uint8", "f": "float32" if size < 4 else f"float{8 * size}"}
+    native = np.dtype(types.get(kind, array.dtype.newbyteorder("=")))
     cards = (*cards, ("BUNIT", unit, "")) if unit else cards
     image: Image = _array_file(np.ascontiguousarray(array, dtype=native), tuple(cards))[0]
     return image
@@ -413,9 +413,9 @@ class Formula:
             return unit
         if not any(isinstance(part, str) for part in self.parts):
             source = self.parts[0]
-            found = source.spectrum if isinstance(source, (Along, Numbers)) else source
+            operand = source.spectrum if isinstance(source, (Along, Numbers)) else source
             # An array in memory has no unit: quantities treat it as a plain number.
-            return found.unit or ("" if found.file.name == ARRAY_NAME else None)
+            return operand.unit or ("" if operand.file.name == ARRAY_NAME else None)
         if all(isinstance(part, str) for part in self.parts):
             return ""
         return self.image().unit

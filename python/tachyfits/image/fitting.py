@@ -122,22 +122,22 @@ class Fitting(Selecting):
         image = self if channels is None else self.select(channels=channels)
         line = Line(unit, rest, convention)
         cube = Collapse.of(image._chosen_pixels(), False, line)
-        known = cube.channels()
-        axis = FitAxis(known.values, known.widths)
+        coordinates = cube.channels()
+        axis = FitAxis(coordinates.values, coordinates.widths)
         request = FitRequest.of(n, baseline, noise, limits, cube.unit, axis)
         with reports() as costs:
             arrays = cube.pixels._reducer().fit_gaussians(
                 request.n,
                 cube.axis,
-                np.ascontiguousarray(known.values),
+                np.ascontiguousarray(coordinates.values),
                 request.limits,
                 cube.ranges,
                 **request.options,
                 threads=cube.image._threads(threads),
                 progress=progress,
             )
-        maps = _Maps(cube, known, last(costs))
-        units = units_of(cube.unit, known.unit)
+        maps = _Maps(cube, coordinates, last(costs))
+        units = units_of(cube.unit, coordinates.unit)
         components = []
         for number in range(request.n):
             planes = []
@@ -193,20 +193,20 @@ class Fitting(Selecting):
         number = order_of(order, MOST_ORDER)
         image = self if channels is None else self.select(channels=channels)
         cube = Collapse.of(image._chosen_pixels(), False, Line(unit, rest, convention))
-        known = cube.channels()
+        coordinates = cube.channels()
         noise = noise_of(noise, cube.unit)
         with reports() as costs:
             arrays = cube.pixels._reducer().fit_baseline(
                 number,
                 cube.axis,
-                np.ascontiguousarray(known.values),
-                np.ones(len(known.values), dtype=np.bool_),
+                np.ascontiguousarray(coordinates.values),
+                np.ones(len(coordinates.values), dtype=np.bool_),
                 cube.ranges,
                 noise=noise,
                 threads=cube.image._threads(threads),
                 progress=progress,
             )
-        return BaselineFits(**_Maps(cube, known, last(costs)).common(arrays, noise, 0))
+        return BaselineFits(**_Maps(cube, coordinates, last(costs)).common(arrays, noise, 0))
 
     def subtract_baseline(self, order: int = 1, *, channels: AskedChannels = None) -> Image:
         """Subtract a polynomial from each spectrum; computed when the result is read or written.
@@ -248,10 +248,10 @@ class Fitting(Selecting):
         coordinates = self.coordinates
         axis = coordinates.required_channel_axis()
         length = self.shape[axis]
-        used = channel_mask(coordinates, axis, length, channels, Line())
+        mask = channel_mask(coordinates, axis, length, channels, Line())
         values = channels_of(coordinates, axis, (0, length, 1), Line()).values
         core = self._core_image().subtract_baseline(
-            number, axis, np.ascontiguousarray(values), used
+            number, axis, np.ascontiguousarray(values), mask
         )
         return self._computed(core, "subtract_baseline", order, channels=channels)
 

@@ -75,10 +75,10 @@ class Flux(Selecting):
         >>> image.with_beam("36arcsec").flux("circle(2,2,1)").round(4)
         <Quantity [26.4763] Jy>
         """
-        asked = AskedFlux(unit, Asked(frequency, beam), weights)
+        request = AskedFlux(unit, Asked(frequency, beam), weights)
         choice = self._chosen_pixels(region)
         axes = choice.image._sky_numbers()
-        values, text = fluxes(choice, axes, asked, threads=threads, progress=progress)
+        values, text = fluxes(choice, axes, request, threads=threads, progress=progress)
         import astropy.units as u
 
         return u.Quantity(values, certain_pixel_unit(text))
@@ -119,10 +119,10 @@ def fluxes_and_areas(
     sky = image._sky_numbers()
     several = [n for n in axes if n not in sky and where.full_shape[n] != 1]
     if len(sky) < 2 or not set(sky) <= set(axes) or several:
-        found = ", ".join(f"NAXIS{image.ndim - number}" for number in reversed(axes))
+        names = ", ".join(f"NAXIS{image.ndim - number}" for number in reversed(axes))
         raise usage(
             f"{image._where()}: a flux is a sum over the two axes of the sky alone, not over "
-            f"{found}",
+            f"{names}",
             either(
                 'use axis="xy", or spectrum(statistic="flux") for each channel',
                 "use spectrum --statistic flux for each channel",

@@ -276,8 +276,8 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
         """
         for library in (*SERVER, "anywidget"):
             needed(library, "the viewer in notebooks", extra="notebook")
-        found: Viewer = upper.viewer(self, height, address)
-        return found
+        viewer: Viewer = upper.viewer(self, height, address)
+        return viewer
 
     # Reductions.
 
@@ -403,8 +403,8 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
         run: dict[str, Any] = {"threads": threads, "progress": progress}
         choice = self._chosen_pixels()
         if isinstance(statistic, str) and statistic == FLUX:
-            asked = AskedFlux(None, weights=weights, keepdims=keepdims)
-            flux, _ = fluxes(choice, self._axis_numbers(axis), asked, **run)
+            request = AskedFlux(None, weights=weights, keepdims=keepdims)
+            flux, _ = fluxes(choice, self._axis_numbers(axis), request, **run)
             return finished(flux, dtype, out)
         if check_weights(weights, statistic, choice.regions):
             axes = self._axis_numbers(axis)

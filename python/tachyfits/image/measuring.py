@@ -104,26 +104,30 @@ class Measuring(OrderStatistics, Flux):
         names = [statistics] if isinstance(statistics, str) else list(statistics)
         if not names:
             raise usage("invalid statistics: expected one or more", 'use ("count", "mean")')
-        chosen = image._chosen_pixels().regions.regions
-        rows = 1 if chosen is None else len(chosen)
+        regions = image._chosen_pixels().regions.regions
+        rows = 1 if regions is None else len(regions)
         run: dict[str, Any] = {"threads": threads, "progress": progress}
-        found: dict[str, NDArray[Any]] = {}
+        columns_by_name: dict[str, NDArray[Any]] = {}
         units = {name: image.unit for name in names if name not in UNITLESS}
         if FLUX in names:
             values, units[FLUX] = fluxes(
                 image._chosen_pixels(), range(image.ndim), AskedFlux(None), **run
             )
-            found[FLUX] = values
+            columns_by_name[FLUX] = values
         orders = {name: order for name in names if (order := order_statistic(name)) is not None}
         if orders:
-            found |= zip(orders, image._order([*orders.values()], None, **run), strict=True)
-        if plain := [name for name in names if name not in found]:
+            columns_by_name |= zip(
+                orders, image._order([*orders.values()], None, **run), strict=True
+            )
+        if plain := [name for name in names if name not in columns_by_name]:
             for name in plain:
                 check_statistic(name)
-            found |= reduced_arrays(image, plain, None, ddof=ddof, **run)
-        arrays: dict[str, NDArray[Any]] = {name: found[name].reshape(rows) for name in names}
-        if chosen is not None:
-            labels = np.array([item.label or as_ds9(item) for item in chosen], dtype=np.str_)
+            columns_by_name |= reduced_arrays(image, plain, None, ddof=ddof, **run)
+        arrays: dict[str, NDArray[Any]] = {
+            name: columns_by_name[name].reshape(rows) for name in names
+        }
+        if regions is not None:
+            labels = np.array([item.label or as_ds9(item) for item in regions], dtype=np.str_)
             arrays = {"region": labels} | arrays
         columns: Columns = upper.columns_of(arrays, units)
         return columns
@@ -161,8 +165,8 @@ class Measuring(OrderStatistics, Flux):
         """
         image = self._within(region)
         run: dict[str, Any] = {"threads": threads, "progress": progress}
-        every = image.histogram(bins, range, **run)
-        edges = every.edges
+        histogram = image.histogram(bins, range, **run)
+        edges = histogram.edges
         ends = (float(edges[0]), float(edges[-1]))
         shapes = image._chosen_pixels().regions.regions or ()
         parts = image._of_each_region() if shapes else [image]
@@ -212,10 +216,10 @@ class Measuring(OrderStatistics, Flux):
         >>> {name: part.shape for name, part in parts.items()}
         {'1': (3, 3, 3), '2': (3, 2, 2)}
         """
-        given = self._chosen_pixels().regions.regions if region is None else region
-        if given is None:
+        regions = self._chosen_pixels().regions.regions if region is None else region
+        if regions is None:
             raise usage("no regions to cut out", "give a list, or a file: 'sources.reg'")
-        shapes, _ = listed_regions(given)
+        shapes, _ = listed_regions(regions)
         options: dict[str, Any] = {
             "channels": channels, "pol": pol, "section": section, "mode": mode,
             "drop_degenerate": drop_degenerate,

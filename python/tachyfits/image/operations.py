@@ -148,19 +148,19 @@ class Operations(Pixels):
         return self._computed(core, "smooth", weights, axis=number, **options)
 
     def _smooth_to_beam(self, target: Any, **options: Any) -> Image:
-        found = convolution(self, target)
-        scales = found.ratios ** -self._beam_power()
-        scales[np.isnan(found.ratios)] = np.nan
-        if found.is_upright:
-            xx, _, yy = found.widths[0]
+        kernels = convolution(self, target)
+        scales = kernels.ratios ** -self._beam_power()
+        scales[np.isnan(kernels.ratios)] = np.nan
+        if kernels.is_upright:
+            xx, _, yy = kernels.widths[0]
             x, y = (_upright_weights(square) for square in (xx, yy))
             core = self._core_image().smooth_planes(x, y, scales=scales.tolist(), **options)
         else:
             core = self._core_image().smooth_beams(
-                found.axes, found.widths.tolist(), scales.tolist(), **options
+                kernels.axes, kernels.widths.tolist(), scales.tolist(), **options
             )
-        core = core.hdu(0).image().with_cards(beam_cards(found.beam), ["CASAMBM"])
-        return self._computed(core, "smooth", beam=found.beam, **options)
+        core = core.hdu(0).image().with_cards(beam_cards(kernels.beam), ["CASAMBM"])
+        return self._computed(core, "smooth", beam=kernels.beam, **options)
 
     def _beam_power(self) -> float:
         """Return the power of the beam in the unit of the pixels; 0 with a warning if unknown."""
@@ -263,9 +263,9 @@ class Operations(Pixels):
         >>> image.beam, image.to("Jy/pixel").unit
         (Beam(major=0.01, minor=0.01, angle=0.0), 'Jy pix-1')
         """
-        given = beam_from(beam)
-        core = self._core_image().with_cards(beam_cards(given), ["CASAMBM"])
-        return self._computed(core, "with_beam", given)
+        new_beam = beam_from(beam)
+        core = self._core_image().with_cards(beam_cards(new_beam), ["CASAMBM"])
+        return self._computed(core, "with_beam", new_beam)
 
     def write(
         self,

@@ -50,10 +50,10 @@ def _formulas(operands: Sequence[Any]) -> list[Formula] | None:
 
     A spectrum is placed along the spectral axis of the first image among them.
     """
-    image = next((given for given in operands if hasattr(type(given), "_core_image")), None)
-    formulas = [formula_of(given, beside=image) for given in operands]
-    found = [formula for formula in formulas if formula is not None]
-    return found if len(found) == len(operands) else None
+    image = next((operand for operand in operands if hasattr(type(operand), "_core_image")), None)
+    formulas = [formula_of(operand, beside=image) for operand in operands]
+    valid = [formula for formula in formulas if formula is not None]
+    return valid if len(valid) == len(operands) else None
 
 
 def _with_unit(operator: str, first: Formula, second: Formula, right: Any) -> tuple[Any, Formula]:
@@ -64,8 +64,8 @@ def _with_unit(operator: str, first: Formula, second: Formula, right: Any) -> tu
     if first.unit is ENGINES and second.unit is ENGINES:
         return ENGINES, second
     power = right if isinstance(right, (int, float, np.number)) else None
-    found = outcome(operator, first.own_unit(), second.own_unit(), power)
-    return found.unit, _scaled(second, found.factor)
+    result = outcome(operator, first.own_unit(), second.own_unit(), power)
+    return result.unit, _scaled(second, result.factor)
 
 
 def _scaled(formula: Formula, factor: float | NDArray[np.float64]) -> Formula:
@@ -80,21 +80,21 @@ def _scaled(formula: Formula, factor: float | NDArray[np.float64]) -> Formula:
 
 def call(function: str, *arguments: Any) -> Any:
     """Return the image of a function of the engine; NotImplemented for other arguments."""
-    given = _formulas(arguments)
-    if given is None:
+    formulas = _formulas(arguments)
+    if formulas is None:
         return NotImplemented
     tell_differences(arguments)
     unit: Any = ENGINES
-    if any(formula.unit is not ENGINES for formula in given):
+    if any(formula.unit is not ENGINES for formula in formulas):
         # The condition of a choice has its own unit.
         first = 1 if function == "where" else 0
-        if len(given) == 1:
-            found = outcome(function, given[0].own_unit())
-            unit, given = found.unit, [_scaled(given[0], found.factor)]
-        for number in range(first + 1, len(given)):
-            unit, given[number] = _with_unit(function, given[first], given[number], None)
+        if len(formulas) == 1:
+            result = outcome(function, formulas[0].own_unit())
+            unit, formulas = result.unit, [_scaled(formulas[0], result.factor)]
+        for number in range(first + 1, len(formulas)):
+            unit, formulas[number] = _with_unit(function, formulas[first], formulas[number], None)
     parts: list[Any] = [f"{function}("]
-    for number, formula in enumerate(given):
+    for number, formula in enumerate(formulas):
         parts += [", "] * (number > 0) + list(formula.parts)
     return Formula((*parts, ")"), ATOM, unit).image()
 
@@ -104,8 +104,10 @@ def _exclusive(left: Any, right: Any) -> Any:
     if _formulas((left, right)) is None:
         return NotImplemented
     truths = [
-        infix(given, "!=", 0) if hasattr(type(given), "_core_image") else np.not_equal(given, 0)[()]
-        for given in (left, right)
+        infix(operand, "!=", 0)
+        if hasattr(type(operand), "_core_image")
+        else np.not_equal(operand, 0)[()]
+        for operand in (left, right)
     ]
     return infix(truths[0], "!=", truths[1])
 
@@ -294,8 +296,8 @@ class Operators:
         >>> kelvin.unit, kelvin[:, 0, 1].round(3)
         ('K', array([0.102, 2.146, 4.19 ], dtype=float32))
         """
-        asked = Asked(frequency, beam, rest, convention, rest_medium)
-        return converted(self, unit, asked)
+        request = Asked(frequency, beam, rest, convention, rest_medium)
+        return converted(self, unit, request)
 
     def __bool__(self) -> bool:
         """Refuse to convert to a single truth value; each pixel has its own."""

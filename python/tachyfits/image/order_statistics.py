@@ -57,8 +57,8 @@ class OrderStatistics(Selecting):
         >>> float(cube.median()), cube.median(axis="xy"), cube.median(axis="z").shape
         (29.5, array([ 9.5, 29.5, 49.5]), (4, 5))
         """
-        found = self._order(["median"], axis, keepdims, threads=threads, progress=progress)
-        return found[0][()]
+        values = self._order(["median"], axis, keepdims, threads=threads, progress=progress)
+        return values[0][()]
 
     def mad(
         self,
@@ -112,14 +112,14 @@ class OrderStatistics(Selecting):
         >>> cube.percentile(25, axis="z")[0]
         array([10., 11., 12., 13., 14.])
         """
-        asked = np.asarray(q, dtype=np.float64)
-        if not asked.size:
+        requested = np.asarray(q, dtype=np.float64)
+        if not requested.size:
             raise usage(
                 "invalid percentiles: expected one or more", "give one or more, from 0 to 100"
             )
-        percents = [float(percent) for percent in asked.flat]
-        found = self._order(percents, axis, keepdims, threads=threads, progress=progress)
-        return np.stack(found).reshape((*asked.shape, *found[0].shape))[()]
+        percents = [float(percent) for percent in requested.flat]
+        values = self._order(percents, axis, keepdims, threads=threads, progress=progress)
+        return np.stack(values).reshape((*requested.shape, *values[0].shape))[()]
 
     def robust_rms(
         self,

@@ -118,18 +118,18 @@ class Apertures(Flux):
         >>> found.flux.round(1), found.area.round(3)
         (<Quantity [19408.1] mJy>, array([3.142]))
         """
-        chosen = self._plane_of_image()._within(region)._chosen_pixels()
-        asked = Asked(frequency, beam)
+        choice = self._plane_of_image()._within(region)._chosen_pixels()
+        setting = Asked(frequency, beam)
         is_magnitude = isinstance(unit, str) and unit.replace(" ", "") in AB
-        wanted = "Jy" if is_magnitude else unit
-        scale = _scale(chosen, wanted, asked)
-        axes = tuple(range(chosen.image.ndim))
-        request = AskedFlux(wanted, asked, weights)
-        values, areas, text = fluxes_and_areas(chosen, axes, request, threads=threads)
+        target_unit = "Jy" if is_magnitude else unit
+        scale = _scale(choice, target_unit, setting)
+        axes = tuple(range(choice.image.ndim))
+        request = AskedFlux(target_unit, setting, weights)
+        values, areas, text = fluxes_and_areas(choice, axes, request, threads=threads)
         area = np.atleast_1d(areas).reshape(-1)
-        regions = list(chosen.regions.regions or ())
-        level, spread, count = _backgrounds(chosen.image, regions, background, threads)
-        own = _noise(noise, chosen.image)
+        regions = list(choice.regions.regions or ())
+        level, spread, count = _backgrounds(choice.image, regions, background, threads)
+        own = _noise(noise, choice.image)
         flux = np.atleast_1d(values).reshape(-1) - np.nan_to_num(level) * area * scale.own
         if background is not None:
             flux[np.isnan(level)] = np.nan
@@ -139,7 +139,7 @@ class Apertures(Flux):
         error = sigma * scale.own * np.sqrt((area + of_level) * scale.beam)
         return Photometry.of(
             regions, flux, error, certain_pixel_unit(text), area, level, sigma,
-            chosen.image.unit, is_magnitude,
+            choice.image.unit, is_magnitude,
         )  # fmt: skip
 
     def _plane_of_image(self) -> Image:
@@ -159,24 +159,24 @@ class Apertures(Flux):
         return image  # type: ignore[no-any-return]
 
 
-def _scale(choice: Choice, unit: Any, asked: Asked) -> _Scale:
+def _scale(choice: Choice, unit: Any, request: Asked) -> _Scale:
     """Return the scale of an image whose pixels all have the same factor."""
     image = choice.image
-    ready = flux_of(image, unit, asked, (choice.section, 0), Line())
+    ready = flux_of(image, unit, request, (choice.section, 0), Line())
     own = float(np.ravel(ready.factor)[0])
     if ready.pixels is not image:
         # If the pixels themselves are converted, the factor refers to the new unit.
-        own *= _factor(image.unit, ready.pixels.unit, image, asked)
+        own *= _factor(image.unit, ready.pixels.unit, image, request)
     pixels = 1.0
-    if asked.beam is not None or image.header.get("BMAJ") is not None:
-        setting = setting_of(image, asked)
+    if request.beam is not None or image.header.get("BMAJ") is not None:
+        setting = setting_of(image, request)
         pixels = float(np.ravel(setting.beam_area() / setting.pixel_area())[0])
     return _Scale(own, max(pixels, 1.0))
 
 
-def _factor(unit: str | None, wanted: str | None, image: Image, asked: Asked) -> float:
+def _factor(unit: str | None, target: str | None, image: Image, request: Asked) -> float:
     """Return the factor between two units of the pixels of one plane."""
-    return float(np.ravel(factor_between(unit, wanted, setting_of(image, asked))[1])[0])
+    return float(np.ravel(factor_between(unit, target, setting_of(image, request))[1])[0])
 
 
 def _backgrounds(
@@ -218,18 +218,18 @@ def _rings(image: Image, regions: list[Region], background: Any) -> list[Region]
             outside = Circle(x, y, outer)
             rings.append(annulus(Circle(x, y, inner), outside) if inner else outside)
         return rings
-    found, _ = listed_regions(background)
-    if len(found) == 1:
-        found = found * len(regions)
-    if len(found) != len(regions):
+    areas, _ = listed_regions(background)
+    if len(areas) == 1:
+        areas = areas * len(regions)
+    if len(areas) != len(regions):
         raise usage(
-            f"{len(found)} backgrounds for {len(regions)} regions: expected one, or one for each",
+            f"{len(areas)} backgrounds for {len(regions)} regions: expected one, or one for each",
             either(
                 "give a pair of radii in pixels: background=(8, 12)",
                 "give a pair of radii in pixels: --background 8,12",
             ),
         )
-    return list(found)
+    return list(areas)
 
 
 def _noise(noise: Any, image: Image) -> float | None:

@@ -170,9 +170,9 @@ class Pixels(ImageHdu):
 
     def __getitem__(self, index: Any) -> Any:
         # For a few pixels, the engine is faster than index resolution in Python.
-        found = self._core_image().indexed(index, self._file._threads)
-        if found is not None:
-            return found
+        values = self._core_image().indexed(index, self._file._threads)
+        if values is not None:
+            return values
         # None means everything elsewhere; as an index it is newaxis.
         return self._indexed(index if isinstance(index, tuple) else (index,))[()]
 
@@ -249,14 +249,14 @@ class Pixels(ImageHdu):
             return self._read(Section(section.ranges), dtype, None, threads, progress)
 
         if is_section([item for item in items if item is not None]):
-            found = with_new_axes(items, self.shape, read)
+            values = with_new_axes(items, self.shape, read)
         else:
             none = read(Section(((0, 0, 1),) * self.ndim))
-            found = read_indexed(items, self.shape, none.dtype, read)
+            values = read_indexed(items, self.shape, none.dtype, read)
         if out is not None:
-            _check_out(out, found.shape)
-            out[...] = found
-        return found if out is None else out
+            _check_out(out, values.shape)
+            out[...] = values
+        return values if out is None else out
 
     def _read(
         self,

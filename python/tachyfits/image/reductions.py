@@ -29,8 +29,8 @@ def finished(values: NDArray[Any], dtype: Any = None, out: NDArray[Any] | None =
     if out is None:
         return values[()]
     # Integral values, such as a sum of integers, may be converted to an integer type.
-    whole = bool(np.all(values == np.floor(values)))
-    np.copyto(out, values, casting="unsafe" if whole else "same_kind")
+    is_whole = bool(np.all(values == np.floor(values)))
+    np.copyto(out, values, casting="unsafe" if is_whole else "same_kind")
     return out
 
 
@@ -61,8 +61,8 @@ def reduced(
 def check_statistic(statistic: Any) -> None:
     """Refuse any value that is not the name of a one-pass statistic."""
     if not isinstance(statistic, str) or statistic not in STATISTICS:
-        known = ", ".join([*STATISTICS, *ORDER_STATISTICS, PERCENTILES])
-        raise usage(f"invalid statistic {statistic!r}", f"use one of {known}")
+        names = ", ".join([*STATISTICS, *ORDER_STATISTICS, PERCENTILES])
+        raise usage(f"invalid statistic {statistic!r}", f"use one of {names}")
 
 
 def reduced_arrays(

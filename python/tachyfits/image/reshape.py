@@ -143,13 +143,13 @@ class Reshaping(Operations):
         """
         if partial not in get_args(Remainder):
             raise usage(f"invalid partial {partial!r}", 'use "drop" or "keep"')
-        named = {"x": x, "y": y, "z": z}
+        letters = {"x": x, "y": y, "z": z}
         if block is None:
             sizes = [1] * self.ndim
-            for letter, size in named.items():
+            for letter, size in letters.items():
                 if size != 1:
                     sizes[self._axis_number(letter)] = _block_size(size)
-        elif any(size != 1 for size in named.values()):
+        elif any(size != 1 for size in letters.values()):
             raise usage(
                 "give either a block or x, y, z", either("rebin((1, 2, 2)) or rebin(x=2, y=2)")
             )
@@ -268,8 +268,8 @@ def _lone_celestial(image: Operations) -> int | None:
     """Return the FITS axis of the sky whose partner the path removes."""
     ctypes = image.coordinates.ctypes
     celestial = [number for number, ctype in enumerate(ctypes, 1) if is_celestial(ctype)]
-    left = [number for number in celestial if number > 2]
-    return left[0] if len(left) == 1 else None
+    remaining = [number for number in celestial if number > 2]
+    return remaining[0] if len(remaining) == 1 else None
 
 
 def _points(image: Operations, path: Any, sky: Sky | None) -> NDArray[np.float64]:
@@ -379,9 +379,9 @@ def _degrees_per_pixel(points: NDArray[np.float64], sky: Sky) -> float | None:
             scales.append(sky.steps(at[:, 0], at[:, 1]) * _STEPS / length)
     if not scales:
         return None
-    found = np.concatenate(scales)
-    mean = float(found.mean())
-    spread = float(np.abs(found - mean).max()) / mean if mean > 0 else np.inf
+    scale = np.concatenate(scales)
+    mean = float(scale.mean())
+    spread = float(np.abs(scale - mean).max()) / mean if mean > 0 else np.inf
     if spread <= _SCALE_TOLERANCE:
         return mean
     why = (

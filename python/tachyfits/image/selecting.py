@@ -142,8 +142,8 @@ class Selecting(Operations):
                 # rasterised once.
                 _ = self.coordinates
             return _image_of(selection.resolve(self._lasting()))
-        known = choice.regions if selection.regions is None else None
-        return _image_of(together.resolve(choice.image, known))
+        resolved = choice.regions if selection.regions is None else None
+        return _image_of(together.resolve(choice.image, resolved))
 
     def _without_single_axes(self, selection: Selection) -> Image:
         """Return a selection of this image without the axes along which it has one pixel."""
@@ -277,13 +277,13 @@ def section_of(image: Image, index: Any) -> Section:
     """Return the section of an image for an index in world coordinates of a result."""
     is_spectrum = image.ndim == 1
     choice = Selection(None if is_spectrum else index, index if is_spectrum else None, mode="trim")
-    found = choice.resolve(image)
-    if found.conditions:
+    resolved = choice.resolve(image)
+    if resolved.conditions:
         raise usage(
             "invalid index: expected one range of channels, found several",
             either("take them one by one, or select them in the image: select(channels=[...])"),
         )
-    return found.section
+    return resolved.section
 
 
 def _request(selection: Selection) -> Selection:
@@ -357,11 +357,11 @@ def _with_beam_of_polarisation(choice: Choice, core: _core.FitsFile) -> _core.Fi
     stokes = image.coordinates.stokes_axis
     if image.channel_axis is not None or stokes is None or image._core_image().beams() is None:
         return core
-    whole = where.ranges[stokes] == (0, image.shape[stokes], 1)
-    beam = None if whole else beam_of_part(image, where.ranges)
+    is_whole = where.ranges[stokes] == (0, image.shape[stokes], 1)
+    beam = None if is_whole else beam_of_part(image, where.ranges)
     if beam is not None:
         return core.hdu(0).image().with_cards(beam_cards(beam), ["CASAMBM"])
-    if not whole:
+    if not is_whole:
         warn(
             f"{image._where()}: the beams of these polarisations (table BEAMS) are left out\n"
             "hint: cut them one by one"

@@ -118,15 +118,15 @@ class Selection:
         >>> found.section[0].first, found.channels.unit
         (2, 'Hz')
         """
-        found = {}
+        attributes = {}
         for name, text in words.items():
             try:
-                found[name] = READERS[name](text) if isinstance(text, str) else text
+                attributes[name] = READERS[name](text) if isinstance(text, str) else text
             except _core.TachyfitsError:
                 raise
             except ValueError as error:
                 raise _core.UsageError(str(error)) from None
-        return cls(found.pop("region", None), **found, **more)
+        return cls(attributes.pop("region", None), **attributes, **more)
 
     @property
     def keeps_axes(self) -> bool:
@@ -157,18 +157,18 @@ class Selection:
             if (axis := self.channel_axis) is None:
                 axis = image.coordinates.required_channel_axis()
             frame, gaps = self._cut_channels(part, axis)
-        chosen = EVERYTHING
+        resolved = EVERYTHING
         if self.regions is not None and self.mode is not None:
             check_plane(image)
             part.cut_rectangle(rectangle_of, region(self.regions), self.mode)
         elif self.regions is not None:
-            chosen = known or image._chosen(self.regions)
-        conditions = (*(condition_of(image, given) for given in self.where), *gaps)
-        regions: Any = chosen.regions
-        if regions is not None and chosen.count is None:
+            resolved = known or image._chosen(self.regions)
+        conditions = (*(condition_of(image, condition) for condition in self.where), *gaps)
+        regions: Any = resolved.regions
+        if regions is not None and resolved.count is None:
             (regions,) = regions
         return Choice(
-            image, replace(self, regions=regions), part.section, part.margins, chosen, conditions,
+            image, replace(self, regions=regions), part.section, part.margins, resolved, conditions,
             frame, notes,
         )  # fmt: skip
 
@@ -197,23 +197,25 @@ class Selection:
         part.cut("channels", axis, ranges)
         return frames[-1], () if inside is None else (ChannelMask.of(part.image, axis, inside),)
 
-    def _channels(self, image: Image, axis: int, given: Any) -> tuple[slice, FrameOfRange | None]:
+    def _channels(
+        self, image: Image, axis: int, channels: Any
+    ) -> tuple[slice, FrameOfRange | None]:
         length = image.shape[axis]
-        if isinstance(given, Range):
+        if isinstance(channels, Range):
             name = f"the spectral axis (NAXIS{image.ndim - axis})"
-            return given.to_slice(length, name), None
+            return channels.to_slice(length, name), None
         frame = None
         coordinates = image.coordinates
-        if self.is_lenient and isinstance(given, SpectralRange):
-            if given.low is None and given.high is None:
+        if self.is_lenient and isinstance(channels, SpectralRange):
+            if channels.low is None and channels.high is None:
                 return slice(None), None
             own = frame_of(coordinates)
             try:
-                frame = FrameOfRange(own, frequency_factor(coordinates, given))
+                frame = FrameOfRange(own, frequency_factor(coordinates, channels))
             except _core.UsageError as error:
-                given = SpectralRange(given.low, given.high, given.unit)
+                channels = SpectralRange(channels.low, channels.high, channels.unit)
                 frame = FrameOfRange(own, None, str(error).partition("\nhint: ")[0])
-        return channel_slice(coordinates, axis, length, given, self.line), frame
+        return channel_slice(coordinates, axis, length, channels, self.line), frame
 
     def with_more(self, more: Selection, choice: Choice) -> Selection | None:
         """Return this selection followed by another as one; None if no single one does it.
@@ -227,20 +229,20 @@ class Selection:
         if not self.keeps_axes and not (more.keeps_axes and more._is_of_any_shape(choice.image)):
             return None
         # Use slices, to avoid another conversion.
-        both = replace(self, where=(*choice.conditions, *more.where))
+        combined = replace(self, where=(*choice.conditions, *more.where))
         if not self.keeps_axes:
             section = slices_of(choice.section)
-            both = replace(both, section=section, channels=None, pol=None)
+            combined = replace(combined, section=section, channels=None, pol=None)
         changes = {
             name: value
             for name in ("regions", "section", "channels", "pol", "channel_axis")
             if (value := getattr(more, name)) is not None
         }
-        return replace(both, **changes, line=more.line)
+        return replace(combined, **changes, line=more.line)
 
     def _is_of_any_shape(self, image: Image) -> bool:
         """Return whether no condition is a mask, which fixes the shape."""
-        return not any(isinstance(condition_of(image, given), Mask) for given in self.where)
+        return not any(isinstance(condition_of(image, condition), Mask) for condition in self.where)
 
 
 class _Part:

@@ -48,7 +48,7 @@ def spectra(
     choice: Choice, statistic: str, weights: Weights | None, line: Line, **run: Any
 ) -> list[Spectrum]:
     """Return a spectrum per region, or a single one; ``run``: threads and progress."""
-    image, where, chosen = choice.image, choice.section, choice.regions
+    image, where, selected = choice.image, choice.section, choice.regions
     asks_flux = isinstance(statistic, str) and statistic == FLUX
     if asks_flux and image.ndim == 2 and image.coordinates.channel_axis is None:
         raise usage(
@@ -61,23 +61,23 @@ def spectra(
     # Validate before any pixel is read.
     ready = prepared(image, statistic, line, (where, axis))
     pixels = choice.masked(ready.pixels)
-    known = choice.channels(ready.line)
-    world = WorldAxis(known.name, known.unit, known.values)
+    channels = choice.channels(ready.line)
+    world = WorldAxis(channels.name, channels.unit, channels.values)
     others = [number for number in range(image.ndim) if number != axis]
-    is_weighted = check_weights(weights, ready.statistic, chosen)
+    is_weighted = check_weights(weights, ready.statistic, selected)
     with reports() as costs:
         if is_weighted:
             values = weighted(choice, pixels, ready.statistic, others, **run)
         else:
-            values = reduced(pixels, ready.statistic, others, where, regions=chosen.cores, **run)
+            values = reduced(pixels, ready.statistic, others, where, regions=selected.cores, **run)
     unit = ready.unit
-    regions: Sequence[Region | None] = [None] if chosen.regions is None else chosen.regions
+    regions: Sequence[Region | None] = [None] if selected.regions is None else selected.regions
     rows = np.asarray(values, dtype=np.float64).reshape(len(regions), len(world)) * ready.factor
-    same = statistic not in (*UNITLESS, FLUX)
-    header = result_header(image, where, (axis,), same_quantity=same)
+    same_quantity = statistic not in (*UNITLESS, FLUX)
+    header = result_header(image, where, (axis,), same_quantity=same_quantity)
     changes = {"BUNIT": (unit, "")} if unit else {}
     untrue = () if unit else ("BUNIT",)
-    axis_cards = _axis_cards(header, known, frame_of(image.coordinates))
+    axis_cards = _axis_cards(header, channels, frame_of(image.coordinates))
     if "RESTFRQ" in axis_cards:
         untrue = (*untrue, *OTHER_REST)
     header = header.replaced(changes | axis_cards, without=untrue)

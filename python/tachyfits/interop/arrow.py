@@ -69,9 +69,9 @@ def _schema(columns: Columns, arrays: list[Any]) -> pa.Schema:
 
 def field_metadata(column: TableColumn | None, values: Any) -> dict[str, str]:
     """Return the metadata of a column as text by name; unit and description as in VOTable."""
-    known: dict[str, str | None] = {}
+    metadata: dict[str, str | None] = {}
     if column is not None:
-        known = {
+        metadata = {
             "unit": column.unit,
             "description": column.description,
             "fits.TFORM": column.form,
@@ -80,25 +80,25 @@ def field_metadata(column: TableColumn | None, values: Any) -> dict[str, str]:
     # Arrow has no complex numbers: this metadata marks the innermost pairs as complex.
     if isinstance(values, Ragged) and values.cell_shape:
         # Cells of one length become nested lists, which carry their shape.
-        known["fits.TDIM"] = f"({','.join(map(str, reversed(values.cell_shape)))})"
-    known["fits.complex"] = "re,im" if values.dtype.kind == "c" else None
+        metadata["fits.TDIM"] = f"({','.join(map(str, reversed(values.cell_shape)))})"
+    metadata["fits.complex"] = "re,im" if values.dtype.kind == "c" else None
     carried = dict(column.carried) if column is not None else {}
-    known |= {f"fits.{word}": json.dumps(value) for word, value in carried.items()}
-    return {name: text for name, text in known.items() if text}
+    metadata |= {f"fits.{word}": json.dumps(value) for word, value in carried.items()}
+    return {name: text for name, text in metadata.items() if text}
 
 
 def table_metadata(columns: Columns) -> dict[str, str]:
     """Return the cards of the header as JSON: values and comments by keyword."""
-    known = {"fits.header": columns.meta, "fits.comments": columns.comments}
-    return {name: json.dumps(cards, default=str) for name, cards in known.items() if cards}
+    metadata = {"fits.header": columns.meta, "fits.comments": columns.comments}
+    return {name: json.dumps(cards, default=str) for name, cards in metadata.items() if cards}
 
 
 def array_of(values: Any) -> pa.Array:
     """Return the values of a column as an Arrow array."""
     pa = pyarrow_module()
     if isinstance(values, Ragged):
-        whole = values.compact()
-        return pa.LargeListArray.from_arrays(whole.offsets, array_of(whole.values))
+        compact = values.compact()
+        return pa.LargeListArray.from_arrays(compact.offsets, array_of(compact.values))
     data, nulls = np.ma.getdata(values), None
     if np.ma.getmask(values) is not np.ma.nomask:
         nulls = np.ma.getmaskarray(values).reshape(-1)
@@ -140,8 +140,8 @@ def arrow_column(name: str, values: Any) -> Any:
     try:
         return arrow_values(name, intact(pa.chunked_array(values)))
     except pa.ArrowException as error:
-        found = "".join(c if c.isprintable() else "?" for c in " ".join(str(error).split()))
-        raise usage(f"column {name!r}: {found}", "give a column that is whole") from error
+        message = "".join(c if c.isprintable() else "?" for c in " ".join(str(error).split()))
+        raise usage(f"column {name!r}: {message}", "give a column that is whole") from error
 
 
 def intact(data: Any) -> Any:
@@ -172,23 +172,23 @@ def columns_of_arrow(data: Any) -> Named:
     foreign = said_of_columns(table.schema.metadata)
     for field, column in zip(table.schema, table.columns, strict=True):
         # Values from other programs may not be text.
-        said = {
+        texts = {
             key.decode(errors="replace"): text.decode(errors="replace")
             for key, text in (field.metadata or {}).items()
         }
-        pairs = "fits.complex" in said
+        pairs = "fits.complex" in texts
         values = arrow_values(field.name, column, pairs=pairs)
         theirs = foreign.get(field.name, {})
-        known = {
-            "unit": said.get("unit") or theirs.get("unit"),
-            "description": said.get("description") or theirs.get("description", ""),
-            "display": said.get("fits.TDISP") or display_of(theirs.get("format"), values.dtype),
-            "carried": carried_in(said) or theirs.get("carried", ()),
+        properties = {
+            "unit": texts.get("unit") or theirs.get("unit"),
+            "description": texts.get("description") or theirs.get("description", ""),
+            "display": texts.get("fits.TDISP") or display_of(theirs.get("format"), values.dtype),
+            "carried": carried_in(texts) or theirs.get("carried", ()),
         }
-        if isinstance(values, Ragged) and "fits.TDIM" in said:
-            shape = _shape_said(field.name, said["fits.TDIM"])
+        if isinstance(values, Ragged) and "fits.TDIM" in texts:
+            shape = _shape_said(field.name, texts["fits.TDIM"])
             values = Ragged(values.offsets, values.values, cell_shape=shape)
-        yield field.name, values, known
+        yield field.name, values, properties
 
 
 def carried_in(said: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:
@@ -219,18 +219,18 @@ def _shape_said(name: str, dimensions: str) -> tuple[int, ...]:
 
 def meta_of_arrow(metadata: Mapping[Any, Any]) -> Iterable[tuple[str, Any]]:
     """Yield the cards that `Table.to_arrow`, or astropy, stored in the metadata of a schema."""
-    known = {}
+    by_key = {}
     for key in (b"fits.header", b"fits.comments"):
         try:
-            found = json.loads(metadata.get(key, b"{}"))
+            entries = json.loads(metadata.get(key, b"{}"))
         except ValueError:
             # Metadata of another program.
-            found = {}
-        known[key] = found if isinstance(found, dict) else {}
-    if not any(known.values()):
+            entries = {}
+        by_key[key] = entries if isinstance(entries, dict) else {}
+    if not any(by_key.values()):
         yield from meta_of_yaml(metadata)
-    comments = known[b"fits.comments"]
-    for key, value in known[b"fits.header"].items():
+    comments = by_key[b"fits.comments"]
+    for key, value in by_key[b"fits.header"].items():
         yield key, (value, str(comments[key])) if key in comments else value
 
 
@@ -336,9 +336,9 @@ def _plain_values(name: str, array: Any) -> NDArray[Any]:
 def _decimal_values(name: str, array: Any) -> NDArray[Any]:
     """Return decimals as integers if they have no decimal places, else as float64."""
     pa = pyarrow_module()
-    whole = whole_numbers(array) if array.type.scale <= 0 else None
-    if whole is not None:
-        return whole.fill_null(0).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    integers = whole_numbers(array) if array.type.scale <= 0 else None
+    if integers is not None:
+        return integers.fill_null(0).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
     floats = array.cast(pa.float64())
     if array.type.precision > _DIGITS and not _says(floats, array):
         raise usage(

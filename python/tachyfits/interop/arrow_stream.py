@@ -21,7 +21,7 @@ class ArrowStream:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return a new stream in a capsule; the schema is that of the table."""
         part = self.part
-        if not isinstance(part.rows, tuple) or any(one.delimiter for one in part.columns):
+        if not isinstance(part.rows, tuple) or any(column.delimiter for column in part.columns):
             return self._batches().__arrow_c_stream__(requested_schema)
         empty = part.read((0, 0), "bytes")
         fields = [field_metadata(empty.info.get(key), array) for key, array in empty.items()]

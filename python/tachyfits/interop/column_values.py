@@ -24,7 +24,7 @@ def with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
 
     A masked array with an explicit ``fill_value`` also gives its null value.
     """
-    known: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
     objects = type(values) is np.ndarray and values.dtype.kind == "O" and values.ndim == 1
     if objects or isinstance(values, (list, tuple)):
         return _of_list(str(name), values)
@@ -34,7 +34,7 @@ def with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
     if _is_astropys(type(values)) and hasattr(values, "info"):
         info, column = values.info, _duration_in_seconds(values)
         values = _astropy_values(name, column)
-        known = {
+        properties = {
             "unit": stated_unit(getattr(column, "unit", None)),
             "description": info.description or "",
             "display": display_of(info.format, values.dtype),
@@ -43,7 +43,7 @@ def with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
             **said_in_meta(info.meta),
         }
     null = _null_given(values)
-    return values, (known if null is None else known | {"null": null})
+    return values, (properties if null is None else properties | {"null": null})
 
 
 def _is_astropys(kind: type) -> bool:
@@ -83,10 +83,10 @@ def _of_list(name: str, values: Any) -> tuple[Any, dict[str, Any]]:
     from astropy.units import Quantity
 
     cells = [None if cell is np.ma.masked else cell for cell in values]
-    known = [cell for cell in cells if cell is not None]
-    if all(isinstance(cell, Time) for cell in known):
-        return with_what_they_say(name, _one_time(name, cells, known[0]))
-    if all(isinstance(cell, TimeDelta) for cell in known):
+    defined = [cell for cell in cells if cell is not None]
+    if all(isinstance(cell, Time) for cell in defined):
+        return with_what_they_say(name, _one_time(name, cells, defined[0]))
+    if all(isinstance(cell, TimeDelta) for cell in defined):
         cells = [cell if cell is None else cell.to("s") for cell in cells]
         return _numbers_of(name, cells)
     if any(issubclass(kind, Quantity) for kind in kinds):

@@ -75,10 +75,10 @@ class Column:
 
     def __getitem__(self, index: tuple[Any, ...]) -> Any:
         rows, cell = index[0], index[1:]
-        one = not isinstance(rows, slice)
-        part = slice(rows, rows + 1) if one else rows
-        read = self.table.read([self.key], rows=part, threads=self.table.file.threads or 1)
-        values = read[self.key]
+        is_single = not isinstance(rows, slice)
+        part = slice(rows, rows + 1) if is_single else rows
+        cells = self.table.read([self.key], rows=part, threads=self.table.file.threads or 1)
+        values = cells[self.key]
         undefined = np.ma.getmaskarray(values)
         values = np.ma.getdata(values).astype(self.dtype, copy=False)
         if self.dtype.kind in "fc":
@@ -86,7 +86,7 @@ class Column:
         elif undefined.any():
             filled = {"b": "false", "U": "empty text"}.get(self.dtype.kind, "0")
             warn(f"{self.table._where()}: undefined cells of column {self.key} are {filled}")
-        place = (0 if one else slice(None), *cell)
+        place = (0 if is_single else slice(None), *cell)
         return values[place]
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -157,7 +157,7 @@ def file_chunks(image: Image, most_bytes: int) -> tuple[int, ...]:
     compression = image.compression
     tile = compression.tile if compression is not None else ()
     chunk = list(tile) if len(tile) == len(shape) else [1] * (len(shape) - 1) + list(shape[-1:])
-    chunk = [max(1, min(one, length)) for one, length in zip(chunk, shape, strict=True)]
+    chunk = [max(1, min(size, length)) for size, length in zip(chunk, shape, strict=True)]
     for axis in reversed(range(len(shape))):
         most = most_bytes // (math.prod(chunk) * image.dtype.itemsize)
         chunk[axis] = min(max(shape[axis], 1), chunk[axis] * max(1, most))
@@ -173,9 +173,9 @@ def dask_frame(table: Table, columns: Sequence[str] | None, rows: int | None) ->
         rows = max(1, _PARTITION_BYTES // max(1, table.row_bytes))
     if rows < 1:
         raise usage(f"invalid rows {rows}: expected at least 1", "leave it out")
-    read = Rows(table, columns)
+    reader = Rows(table, columns)
     count = len(table)
     starts = range(0, max(count, 1), rows)
     parts = [(start, min(start + rows, count)) for start in starts]
     borders = (*starts, max(count - 1, 0))
-    return dd.from_map(read, parts, meta=read((0, 0)), divisions=borders, label="tachyfits")
+    return dd.from_map(reader, parts, meta=reader((0, 0)), divisions=borders, label="tachyfits")

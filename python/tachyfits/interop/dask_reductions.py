@@ -63,8 +63,8 @@ class SpreadImage:
             }
             return {name: array[0] if regions is None else array for name, array in arrays.items()}
         options = {"statistics": list(statistics), "axes": list(axes), "ddof": ddof}
-        cut, parts = self._parts("reduce", section, axes, regions, options, run)
-        place = _place(cut, axes, regions)
+        cut_axis, parts = self._parts("reduce", section, axes, regions, options, run)
+        place = _place(cut_axis, axes, regions)
         return {name: _joined([part[name] for part in parts], place) for name in statistics}
 
     def order(
@@ -76,8 +76,8 @@ class SpreadImage:
         if len(axes) == len(section):
             return self._ranked(statistics, section, regions, run)
         options = {"statistics": list(statistics), "axes": list(axes), "buffering": buffering}
-        cut, parts = self._parts("order", section, axes, regions, options, run)
-        place = _place(cut, axes, regions)
+        cut_axis, parts = self._parts("order", section, axes, regions, options, run)
+        place = _place(cut_axis, axes, regions)
         return [_joined(arrays, place) for arrays in zip(*parts, strict=True)]
 
     def moments(
@@ -88,8 +88,8 @@ class SpreadImage:
         options = {
             "orders": list(orders), "axis": axis, "coordinates": coordinates, "widths": widths
         }  # fmt: skip
-        cut, parts = self._parts("moments", self._ranges(section), [axis], None, options, run)
-        place = _place(cut, [axis], None)
+        cut_axis, parts = self._parts("moments", self._ranges(section), [axis], None, options, run)
+        place = _place(cut_axis, [axis], None)
         return [_joined(arrays, place) for arrays in zip(*parts, strict=True)]
 
     def robust_rms(
@@ -100,10 +100,10 @@ class SpreadImage:
         section = self._ranges(section)
         options = {"per_plane": per_plane, "buffering": buffering}
         reduced = range(len(section))[-2:] if per_plane else range(len(section))
-        cut, parts = self._parts("robust_rms", section, reduced, None, options, run)
+        cut_axis, parts = self._parts("robust_rms", section, reduced, None, options, run)
         lengths = [count for _, count, _ in section[:-2]]
-        shape = [*lengths[:cut], -1, *lengths[cut + 1 :]]
-        return _joined([part.reshape(shape) for part in parts], cut).reshape(-1)
+        shape = [*lengths[:cut_axis], -1, *lengths[cut_axis + 1 :]]
+        return _joined([part.reshape(shape) for part in parts], cut_axis).reshape(-1)
 
     def histogram(
         self, low: float, high: float, bins: int, section: Ranges | None, *,
@@ -112,8 +112,8 @@ class SpreadImage:
         """Count pixels in bins."""
         options = {"low": low, "high": high, "bins": bins}
         _, parts = self._parts("histogram", self._ranges(section), (), regions, options, run)
-        joined: _core.Histogram = folded(_core.Histogram.merge, parts)
-        return joined
+        merged: _core.Histogram = folded(_core.Histogram.merge, parts)
+        return merged
 
     def stats(
         self, section: Ranges | None, *, regions: Sequence[_core.Region] | None = None, **run: Any
@@ -141,9 +141,9 @@ class SpreadImage:
             if not np.isfinite(state.max - state.min):
                 # Without defined values, or with infinite ones, bins do not work.
                 options = {"statistics": list(statistics), "axes": list(range(len(section)))}
-                one = None if regions is None else [regions[n]]
-                whole = self._whole("order", one, options | {"section": section}, run)
-                values[:, n] = np.ravel(whole)
+                region_list = None if regions is None else [regions[n]]
+                ranked = self._whole("order", region_list, options | {"section": section}, run)
+                values[:, n] = np.ravel(ranked)
                 continue
             spans = None if regions is None else self._spans(regions[n])
             ranks = self._ranks(section, Subset(spans), state.count, state.min, state.max)
@@ -203,11 +203,11 @@ class SpreadImage:
 
         Take the slowest axis with enough pixels for all parts, else the longest.
         """
-        core, wanted = self._image._core_image(), self._count(section)
+        core, tasks = self._image._core_image(), self._count(section)
         axis, parts = 0, 1
         for n, (_, count, _) in enumerate(section):
-            if n not in reduced and parts < wanted:
-                possible = min(wanted, count // core.least_part(reduced, n, section))
+            if n not in reduced and parts < tasks:
+                possible = min(tasks, count // core.least_part(reduced, n, section))
                 if possible > parts:
                     axis, parts = n, possible
         start, count, step = section[axis]
@@ -252,6 +252,6 @@ def _joined(arrays: Sequence[NDArray[Any]], axis: int) -> NDArray[Any]:
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis)
 
 
-def _place(cut: int, reduced: Sequence[int], regions: Any) -> int:
+def _place(cut_axis: int, reduced: Sequence[int], regions: Any) -> int:
     """Return the axis of a result along which the image was cut."""
-    return cut - sum(axis < cut for axis in reduced) + (regions is not None)
+    return cut_axis - sum(axis < cut_axis for axis in reduced) + (regions is not None)

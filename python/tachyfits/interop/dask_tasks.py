@@ -25,7 +25,7 @@ def results(
     task = dask.delayed(_with_warnings, pure=False)
     # Tasks share the pickle, which has all pixels of an image in memory.
     image = dask.delayed(pickled, name=f"tachyfits-image-{uuid.uuid4().hex}", traverse=False)
-    tasks = [task(function, image, *one) for one in arguments]
+    tasks = [task(function, image, *values) for values in arguments]
     pairs = dask.compute(*tasks, scheduler=cluster.client)
     for message in dict.fromkeys(message for _, messages in pairs for message in messages):
         warn(message)

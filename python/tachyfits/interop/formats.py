@@ -47,13 +47,13 @@ def display_of(form: Any, dtype: np.dtype[Any]) -> str | None:
     >>> [display_of(form, np.dtype("u2")) for form in ("5d", "4x", "016b")]
     ['I5', 'Z4', 'B16.16']
     """
-    found = _PYTHONS_FORMAT.fullmatch(form) if isinstance(form, str) else None
-    letter = _DISPLAYS.get(dtype.kind, {}).get(found[4].lower()) if found else None
-    if found is None or letter is None:
+    match = _PYTHONS_FORMAT.fullmatch(form) if isinstance(form, str) else None
+    letter = _DISPLAYS.get(dtype.kind, {}).get(match[4].lower()) if match else None
+    if match is None or letter is None:
         return None
-    zero, width = found[1], int(found[2] or 0)
+    zero, width = match[1], int(match[2] or 0)
     if letter in "FEG":
-        decimals = int(found[3] or 6)
+        decimals = int(match[3] or 6)
         # Python's width is a minimum; TDISPn needs room for a point and two digits of exponent.
         if width < decimals + (5 if letter == "E" else 1):
             # A sign, a digit, a point and an exponent besides the decimals.

@@ -29,10 +29,10 @@ def section_header(
     """Return the cards of a section of an image of this shape, from the header alone."""
     axes = [("NAXIS", len(shape), "")]
     axes += [(f"NAXIS{number}", length, "") for number, length in enumerate(reversed(shape), 1)]
-    named = [card for card in cards if not card[0].startswith("NAXIS")]
-    whole = Header([("SIMPLE", True, ""), ("BITPIX", 8, ""), *axes, *named])
+    remaining = [card for card in cards if not card[0].startswith("NAXIS")]
+    full = Header([("SIMPLE", True, ""), ("BITPIX", 8, ""), *axes, *remaining])
     with warnings.catch_warnings():
         # The pixels are missing, and are not read.
         warnings.simplefilter("ignore")
-        image = open_file(whole.to_astropy().tostring().encode("ascii")).image(0)
+        image = open_file(full.to_astropy().tostring().encode("ascii")).image(0)
         return Header(image._core_image().result_cards(list(ranges), kept=list(kept), kind=Card))

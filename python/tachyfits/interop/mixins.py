@@ -64,16 +64,16 @@ def cards_for(
     """
     places = [place for place, card in enumerate(cards) if card[0] == "COMMENT"]
     comments = [str(cards[place][1]) for place in places]
-    found = _bounds(comments)
-    if found is None:
+    bounds = _bounds(comments)
+    if bounds is None:
         return list(cards)
-    begin, end = found
+    begin, end = bounds
     old = comments[begin + 1 : end]
-    kept = changed(_lines(old), names, renamed, descriptions or {})
-    if kept == _lines(old):
+    yaml = changed(_lines(old), names, renamed, descriptions or {})
+    if yaml == _lines(old):
         return list(cards)
     ours = set(places[begin : end + 1])
-    new: Cards = [("COMMENT", text, "") for text in block_of_lines(kept)]
+    new: Cards = [("COMMENT", text, "") for text in block_of_lines(yaml)]
     before = [card for place, card in enumerate(cards) if place < places[begin]]
     behind = [
         card for place, card in enumerate(cards) if place > places[begin] and place not in ours
@@ -83,10 +83,10 @@ def cards_for(
 
 def parted(comments: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the comments of a table without the block, and the YAML lines of the block."""
-    found = _bounds(comments)
-    if found is None:
+    bounds = _bounds(comments)
+    if bounds is None:
         return list(comments), []
-    begin, end = found
+    begin, end = bounds
     return [*comments[:begin], *comments[end + 1 :]], _lines(comments[begin + 1 : end])
 
 
@@ -156,9 +156,9 @@ def with_parts(
             f"a column and a part of an object are both named {twice!r}",
             "rename the column or the object: table.rename_column",
         )
-    made = kind(columns, copy=False)
-    made.meta = {**data.meta, OBJECTS: objects}
-    return made, names
+    new_table = kind(columns, copy=False)
+    new_table.meta = {**data.meta, OBJECTS: objects}
+    return new_table, names
 
 
 def _is_column(column: Any) -> bool:
@@ -185,38 +185,40 @@ def check_objects(comments: Sequence[str], new: Sequence[str], where: str) -> No
         Comments of the table, and of the source of the rows.
     """
     # For plain numbers with a unit, only the unit is compared.
-    objects = {name: made for name, made in _objects_of(new).items() if _columns_of(made) != {name}}
-    theirs = {
-        name.upper(): made for name, made in (_objects_of(comments) if objects else {}).items()
+    objects = {
+        name: parts for name, parts in _objects_of(new).items() if _columns_of(parts) != {name}
     }
-    for name, made in objects.items():
-        known = theirs.get(name.upper())
-        odd = None if known is None else _odd_attribute(known, made)
+    theirs = {
+        name.upper(): parts for name, parts in (_objects_of(comments) if objects else {}).items()
+    }
+    for name, parts in objects.items():
+        existing = theirs.get(name.upper())
+        odd = None if existing is None else _odd_attribute(existing, parts)
         if odd is not None:
-            attribute, expected, found = odd
+            attribute, expected, actual = odd
             raise usage(
-                f"{where}: rows with objects {name!r} {_difference(attribute, expected, found)}",
-                _to_be_alike(attribute, expected, found),
+                f"{where}: rows with objects {name!r} {_difference(attribute, expected, actual)}",
+                _to_be_alike(attribute, expected, actual),
             )
 
 
-def _difference(attribute: str, expected: Any, found: Any) -> str:
+def _difference(attribute: str, expected: Any, actual: Any) -> str:
     """Describe how an attribute differs; an attribute with columns is a mapping."""
-    ours, new = ("none" if value is None else value for value in (expected, found))
-    if isinstance(found, Mapping):
+    ours, new = ("none" if value is None else value for value in (expected, actual))
+    if isinstance(actual, Mapping):
         return f"with a {attribute} of each row, where those of the table have {ours}"
     if isinstance(expected, Mapping):
         return f"without a {attribute} of each row, where those of the table have one"
     return f"whose {attribute} is {new}, where those of the table have {ours}"
 
 
-def _to_be_alike(attribute: str, expected: Any, found: Any) -> str:
+def _to_be_alike(attribute: str, expected: Any, actual: Any) -> str:
     """Return a hint for converting objects to the table's frame."""
     if attribute == "scale":
         return f"convert them: times.{expected}"
     if attribute == "representation_type":
         return f'convert them first: coords.representation_type = "{expected}"'
-    if isinstance(found, Mapping) and expected is None:
+    if isinstance(actual, Mapping) and expected is None:
         return "leave it out: SkyCoord(coords.ra, coords.dec, frame=coords.frame.name), for example"
     if isinstance(expected, Mapping):
         return f"give each its own: SkyCoord(..., {attribute}=...)"
@@ -245,8 +247,8 @@ def _odd_attribute(ours: Any, new: Any) -> tuple[str, Any, Any] | None:
             continue
         odd = _odd_attribute(ours.get(key), new.get(key))
         if odd is not None:
-            inner, expected, found = odd
-            return f"{key}.{inner}".rstrip("."), expected, found
+            inner, expected, actual = odd
+            return f"{key}.{inner}".rstrip("."), expected, actual
     return None
 
 
@@ -268,8 +270,8 @@ def block_of(table: Any) -> list[str]:
     columns = list(table[:0].itercols())
     for column in columns:
         column.info.meta = left_in_meta(column.info.meta)
-    said = any(column.info.description or column.info.meta for column in columns)
-    if not objects and not said:
+    is_described = any(column.info.description or column.info.meta for column in columns)
+    if not objects and not is_described:
         return []
     return block_of_lines(yaml_of_columns(columns, {OBJECTS: objects}))
 
@@ -316,31 +318,35 @@ def with_objects(table: Any, objects: Mapping[str, Any]) -> tuple[Any, dict[str,
     from astropy.units import Quantity
 
     columns = dict(table.columns)
-    left = {}
-    for name, made in objects.items():
-        parts = [key for key in columns if key in _columns_of(made)]
+    remaining = {}
+    for name, attributes in objects.items():
+        parts = [key for key in columns if key in _columns_of(attributes)]
         if not parts or (name in columns and name not in parts):
             # The object has no columns, or would overwrite another column.
-            left[name] = made
+            remaining[name] = attributes
             continue
-        alone = Table([columns[key] for key in parts], names=parts, meta={OBJECTS: {name: made}})
+        alone = Table(
+            [columns[key] for key in parts], names=parts, meta={OBJECTS: {name: attributes}}
+        )
         try:
             new = table_with_mixins(alone)[name]
         except ODD:
             # For example, another version of astropy wrote it.
-            left[name] = made
+            remaining[name] = attributes
             continue
         if isinstance(new, Quantity) and parts == [name]:
             columns[name].unit = new.unit
-            left[name] = made
+            remaining[name] = attributes
             continue
         columns = {
             name if key == parts[0] else key: new if key == parts[0] else column
             for key, column in columns.items() if key not in parts[1:]
         }  # fmt: skip
-    if len(left) == len(objects):
-        return table, left
-    return Table(list(columns.values()), names=list(columns), copy=False, meta=table.meta), left
+    if len(remaining) == len(objects):
+        return table, remaining
+    return Table(
+        list(columns.values()), names=list(columns), copy=False, meta=table.meta
+    ), remaining
 
 
 def without_lost(objects: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
@@ -352,13 +358,21 @@ def without_lost(objects: Mapping[str, Any], names: Collection[str]) -> dict[str
         The mapping does not describe objects built from columns.
     """
     try:
-        return {name: made for name, made in objects.items() if _columns_of(made) <= set(names)}
+        return {
+            name: attributes
+            for name, attributes in objects.items()
+            if _columns_of(attributes) <= set(names)
+        }
     except ODD as error:
         raise ValueError(f"no objects made of columns: {error}") from error
 
 
-def _columns_of(made: Any) -> set[str]:
-    if not isinstance(made, Mapping):
+def _columns_of(attributes: Any) -> set[str]:
+    if not isinstance(attributes, Mapping):
         return set()
-    own = {made["name"]} if type(made).__name__ == "SerializedColumn" and "name" in made else set()
-    return own.union(*(_columns_of(part) for part in made.values()))
+    own = (
+        {attributes["name"]}
+        if type(attributes).__name__ == "SerializedColumn" and "name" in attributes
+        else set()
+    )
+    return own.union(*(_columns_of(part) for part in attributes.values()))

@@ -90,9 +90,9 @@ def _uncertainty_of(data: Any) -> list[Part]:
     array = np.asarray(uncertainty.array)
     cards: Cards = [("EXTNAME", "UNCERT", ""), ("UTYPE", name, "kind of uncertainty")]
     if uncertainty.unit is not None and data.unit is not None:
-        wanted = data.unit ** _POWERS[name]
-        array = uncertainty.unit.to(wanted, array)
-        cards += _unit_cards(wanted)
+        unit = data.unit ** _POWERS[name]
+        array = uncertainty.unit.to(unit, array)
+        cards += _unit_cards(unit)
     return [(array, Header(cards))]
 
 
@@ -101,14 +101,14 @@ def ccd_data(plane: Plane) -> astropy.nddata.CCDData:
     import astropy.units as u
     from astropy.nddata import CCDData
 
-    found: astropy.nddata.CCDData = CCDData(
+    result: astropy.nddata.CCDData = CCDData(
         plane.values.copy(),
         unit=plane.quantity.unit if plane.unit else u.dimensionless_unscaled,
         wcs=plane.wcs,
         mask=np.isnan(plane.values),
         meta=plane.header.to_astropy(),
     )
-    return found
+    return result
 
 
 def plane_of(data: Any) -> Plane:

@@ -55,12 +55,12 @@ def with_places(
     UsageError
         The times have different locations.
     """
-    placed = [(column, column.location) for column in columns if column.location is not None]
-    if not placed:
+    located = [(column, column.location) for column in columns if column.location is not None]
+    if not located:
         return list(columns)
-    first, location = placed[0]
-    for column, other in placed:
-        if not np.array_equal(location, other, equal_nan=True):
+    first, location = located[0]
+    for column, place in located:
+        if not np.array_equal(location, place, equal_nan=True):
             raise usage(
                 f"the times of the columns {first.name!r} and {column.name!r} are of two "
                 "locations: a table has one (OBSGEO-X, OBSGEO-Y, OBSGEO-Z)",
@@ -101,11 +101,11 @@ def check_position(column: ColumnData, position: Any, where: str) -> None:
 
 def in_metres(values: Any, unit: str | None) -> Any:
     """Return lengths in metres, unchanged without a unit; None if they are not lengths."""
-    known = fits_unit(unit or "m")
+    parsed = fits_unit(unit or "m")
     is_number = isinstance(values, np.ndarray) and values.dtype.kind in "iuf"
-    if known is None or not is_number or not known.is_equivalent("m"):
+    if parsed is None or not is_number or not parsed.is_equivalent("m"):
         return None
-    return values if known == "m" else known.to("m", np.ma.filled(values.astype(float), np.nan))
+    return values if parsed == "m" else parsed.to("m", np.ma.filled(values.astype(float), np.nan))
 
 
 def place_columns(columns: Sequence[ColumnData]) -> dict[str, Any]:

@@ -39,10 +39,10 @@ def _index_of_pandas(frame: Any) -> Iterator[tuple[Any, Any]]:
         level = index.get_level_values(number)
         if name is None:
             name = "index" if index.nlevels == 1 else f"level_{number}"
-        same = [series for label, series in frame.items() if label == name]
-        if not same:
+        matches = [series for label, series in frame.items() if label == name]
+        if not matches:
             yield name, level.to_series()
-        elif not _as_objects(level).equals(_as_objects(same[0])):
+        elif not _as_objects(level).equals(_as_objects(matches[0])):
             raise usage(
                 f"the index and a column with other values are both named {name!r}",
                 either("rename one of them, or leave the index out: frame.reset_index(drop=True)"),

@@ -84,11 +84,11 @@ def _condition_of(node: Any, columns: set[str]) -> str | None:
         return f"({' || '.join(parts)})" if len(parts) == 2 else None
     if "Literal" in left:
         left, op, right = right, _MIRROR.get(op, ""), left
-    one, other = _operand(left, columns), _operand(right, columns)
+    first, second = _operand(left, columns), _operand(right, columns)
     pattern = _COMPARISONS.get(op)
-    if pattern is None or one is None or other is None or ("'" in other and op != "Eq"):
+    if pattern is None or first is None or second is None or ("'" in second and op != "Eq"):
         return None
-    return pattern.format(one, other)
+    return pattern.format(first, second)
 
 
 def _operand(node: Any, columns: set[str]) -> str | None:

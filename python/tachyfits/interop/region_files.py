@@ -120,13 +120,13 @@ def parts_of_text(text: str, name: str = "the text", *, lines_too: bool = False)
             continue
         body = "".join(f"{line.text}\n" for line in run)
         if is_casa:
-            found = _parsed(regions, shared + body, "crtf", name)
+            parsed = _parsed(regions, shared + body, "crtf", name)
         else:
-            known = frame if frame in _READ else "image" if frame == "physical" else "icrs"
-            found = _parsed(regions, f"{shared}{known}\n{body}", "ds9", name)
-        placed = _PLACED.get(frame, _as_it_is)
-        for added, part in parts_of_astropy(found):
-            parts.append((added, placed(_between_corners(part) if is_box else part)))
+            base_frame = frame if frame in _READ else "image" if frame == "physical" else "icrs"
+            parsed = _parsed(regions, f"{shared}{base_frame}\n{body}", "ds9", name)
+        place = _PLACED.get(frame, _as_it_is)
+        for added, part in parts_of_astropy(parsed):
+            parts.append((added, place(_between_corners(part) if is_box else part)))
     if not parts:
         raise usage(f"{name}: no shape was found in it", AREAS_HINT)
     areas = [part for part in parts if not _is_line(part[1])]
@@ -165,10 +165,10 @@ def _between_corners(region: Region) -> Region:
         # The shorter way between the corners crosses longitude 0.
         longitude, width = longitude + 180.0, 360.0 - width
     ends = (longitude - width / 2, longitude + width / 2)
-    found = SkyRegion.range(
+    result = SkyRegion.range(
         ends, (latitude - height / 2, latitude + height / 2), frame=region.frame
     )
-    return like(found, region)
+    return like(result, region)
 
 
 def _as_it_is(region: Region) -> Region:
@@ -186,10 +186,10 @@ def _parsed(regions: Any, text: str, form: str, name: str) -> list[Any]:
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
         with foreign_errors(f"{name}: invalid region file", "save it by DS9 or CASA again"):
-            found = [*regions.Regions.parse(text, format=form)]
+            shapes = [*regions.Regions.parse(text, format=form)]
     for note in dict.fromkeys(str(note.message) for note in notes):
         warn(f"{name}: {note}")
-    return found
+    return shapes
 
 
 # DS9.

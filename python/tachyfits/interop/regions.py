@@ -36,11 +36,11 @@ def parts_of_astropy(shapes: Iterable[Any]) -> Parts:
     Texts and annotations are ignored. In DS9 an excluded shape overrides all later shapes; CASA
     shapes, which have a type, apply in order.
     """
-    found = [*shapes]
-    areas = [shape for shape in found if not _is_annotation(shape)]
-    if len(areas) < len(found):
-        texts = len(found) - len(areas)
-        warn(f"{texts} of {len(found)} regions are text, which has no pixels")
+    items = [*shapes]
+    areas = [shape for shape in items if not _is_annotation(shape)]
+    if len(areas) < len(items):
+        texts = len(items) - len(areas)
+        warn(f"{texts} of {len(items)} regions are text, which has no pixels")
     parts = [(_is_included(shape), region_of_astropy(shape)) for shape in areas]
     if not any("type" in getattr(shape, "meta", {}) for shape in areas):
         parts.sort(key=lambda part: not part[0])
@@ -90,14 +90,14 @@ def _compound(shape: Any) -> Region:
     while "Compound" in type(shape).__name__:
         spine.append(shape)
         shape = shape.region1
-    found = region_of_astropy(shape)
+    result = region_of_astropy(shape)
     for each in reversed(spine):
         try:
-            other = region_of_astropy(each.region2)
+            operand = region_of_astropy(each.region2)
         except RecursionError as error:
             raise usage("regions nested too deep", "combine them from the first on") from error
-        found = _combined(found, other, getattr(each.operator, "__name__", ""))
-    return found
+        result = _combined(result, operand, getattr(each.operator, "__name__", ""))
+    return result
 
 
 def _combined(one: Region, other: Region, operator: str) -> Region:

@@ -100,14 +100,14 @@ def projection_of(plane: Plane) -> spectral_cube.Projection:
     library = needed("spectral_cube", "a projection of spectral-cube")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found: spectral_cube.Projection = library.Projection(
+        projection: spectral_cube.Projection = library.Projection(
             plane.quantity,
             wcs=plane.wcs,
             header=plane.header.to_astropy(),
             read_beam="BMAJ" in plane.header,
             meta={"BUNIT": plane.unit or ""},
         )
-    return found
+    return projection
 
 
 def plane_of_projection(projection: Any) -> Plane:

@@ -41,13 +41,13 @@ def specutils_spectrum(spectrum: Spectrum) -> specutils.Spectrum:
     if rest is not None:
         options["rest_value"] = rest * u.Hz
     meta = {"header": spectrum.header.to_astropy(), "statistic": spectrum.statistic}
-    found: specutils.Spectrum = kind(
+    result: specutils.Spectrum = kind(
         flux=spectrum.quantity,
         spectral_axis=axis.quantity,
         meta=meta,
         **options,
     )
-    return found
+    return result
 
 
 def spectrum_of(given: Any) -> Spectrum:
@@ -84,10 +84,10 @@ def spectrum_of(given: Any) -> Spectrum:
 _OLD = ("NAXIS", "NAXIS1", "CTYPE1", "CUNIT1", "CRPIX1", "CRVAL1", "CDELT1", "CD1_1", "PC1_1")
 
 
-def _axis_of(given: Any) -> WorldAxis:
-    values = given.spectral_axis
+def _axis_of(spectrum: Any) -> WorldAxis:
+    values = spectrum.spectral_axis
     kinds = {str(kind) for kind in values.unit.physical_type}
-    convention = str(getattr(given, "velocity_convention", None) or "relativistic")
+    convention = str(getattr(spectrum, "velocity_convention", None) or "relativistic")
     name = next((name for kind, name in _NAMES.items() if kind in kinds), "LINEAR")
     if kinds & {"speed", "velocity"}:
         name = _VELOCITIES.get(convention.removeprefix("doppler_"), "VELO")

@@ -105,8 +105,8 @@ class TableFile:
             The column does not exist.
         """
         keys = self.keys
-        for place, known in enumerate(zip(keys, self.schema.names, strict=True)):
-            if name in (known[0], known[1].rstrip()):
+        for place, names in enumerate(zip(keys, self.schema.names, strict=True)):
+            if name in (names[0], names[1].rstrip()):
                 return place
         alike = [key.upper() for key in keys]
         if name.upper() not in alike:
@@ -139,18 +139,18 @@ def keys_of(names: Sequence[str]) -> list[str]:
     >>> keys_of(["A", "a", "", "A_2"])
     ['A', 'a_2_2', 'col3', 'A_2']
     """
-    keys, taken = list(names), set()
-    rest = []
+    keys, used = list(names), set()
+    remaining = []
     for place, name in enumerate(names):
-        if name and name.lower() not in taken:
-            taken.add(name.lower())
+        if name and name.lower() not in used:
+            used.add(name.lower())
         else:
-            rest.append(place)
-    for place in rest:
+            remaining.append(place)
+    for place in remaining:
         key = names[place] or f"col{place + 1}"
-        while key.lower() in taken:
+        while key.lower() in used:
             key += f"_{place + 1}"
-        taken.add(key.lower())
+        used.add(key.lower())
         keys[place] = key
     return keys
 
@@ -182,9 +182,9 @@ def open_table_file(path: str | os.PathLike[str]) -> TableFile:
         return file
 
 
-def _opened(name: str, other: Callable[[str], Any] = str) -> Any:
-    """Return a file name for pyarrow, passed through ``other``, or an open file if not UTF-8."""
-    return other(name) if printable(name) == name else open(name, "rb")
+def _opened(name: str, convert: Callable[[str], Any] = str) -> Any:
+    """Return a file name for pyarrow, passed through ``convert``, or an open file if not UTF-8."""
+    return convert(name) if printable(name) == name else open(name, "rb")
 
 
 def _parquet(name: str) -> TableFile:
@@ -200,14 +200,14 @@ def _parquet(name: str) -> TableFile:
 
     def batches(places: list[int], first: int, last: int) -> Iterator[Any]:
         # Selecting by name would return all columns of that name.
-        wanted = [names[place] for place in places] if is_unique else None
+        columns = [names[place] for place in places] if is_unique else None
         touched = np.flatnonzero((ends[:-1] < last) & (ends[1:] > first)).tolist()
         if not touched:
             return
         at = int(ends[touched[0]])
-        read = file.iter_batches(BATCH_ROWS, row_groups=touched, columns=wanted)
-        for batch in _within(read, at, first, last):
-            yield batch.select(places if wanted is None else wanted)
+        stream = file.iter_batches(BATCH_ROWS, row_groups=touched, columns=columns)
+        for batch in _within(stream, at, first, last):
+            yield batch.select(places if columns is None else columns)
 
     return TableFile(printable(name), file.schema_arrow, file.metadata.num_rows, batches)
 
@@ -336,14 +336,14 @@ def _with_whole_integers(name: str, table: Any) -> Any:
         text = compute.utf8_trim_whitespace(text)
         if not compute.all(_are_integers(text)).as_py():
             continue
-        whole = whole_numbers(compute.utf8_ltrim(text, "+"))
-        if whole is None:
+        integers = whole_numbers(compute.utf8_ltrim(text, "+"))
+        if integers is None:
             warn(
                 f"{name}: column {column!r} has integers beyond 64 bits: they are rounded to "
                 "float64"
             )
             continue
-        table = table.set_column(place, pa.field(column, whole.type), whole)
+        table = table.set_column(place, pa.field(column, integers.type), integers)
     return table
 
 
@@ -399,9 +399,9 @@ def _told(name: str) -> Iterator[None]:
             f"{name}: no such file", hint, "io-not-found", path=name, number=errno.ENOENT
         ) from error
     except UnicodeDecodeError as error:
-        found = ascii(error.object)
+        text = ascii(error.object)
         raise usage(
-            f"{name}: invalid name {found}: expected UTF-8", "write the file with other names"
+            f"{name}: invalid name {text}: expected UTF-8", "write the file with other names"
         ) from error
     except pa.ArrowException as error:
         hint = "check that the file is complete and has the format of its name"

@@ -45,24 +45,24 @@ def time_text(name: str, times: Any) -> Any:
     exact.precision = _DIGITS
     there = ~np.asarray(times.mask).reshape(-1)
     flat = exact.unmasked.reshape(-1)
-    whole = bool(there.all())
-    known = flat if whole else flat[there]
-    text = _dates(known)
+    all_defined = bool(there.all())
+    defined = flat if all_defined else flat[there]
+    text = _dates(defined)
     if text is None:
-        first = _first_odd(known)
+        first = _first_odd(defined)
         place = int(np.flatnonzero(there)[first]) // prod(times.shape[1:])
         raise usage(
-            f"column {name!r}, row {place} (0-based): the time {known[first].jd} (JD) is outside "
+            f"column {name!r}, row {place} (0-based): the time {defined[first].jd} (JD) is outside "
             "the calendar",
             "write times.jd, as numbers",
         )
     text = _without_zeros(text)
-    if whole:
+    if all_defined:
         return text.reshape(times.shape)
     # Make undefined cells as wide as any time that may be written there.
-    every = np.full(len(there), _ANY, max(text.dtype, np.dtype(f"U{len(_ANY)}")))
-    every[there] = text
-    return np.ma.MaskedArray(every, mask=~there).reshape(times.shape)
+    filled = np.full(len(there), _ANY, max(text.dtype, np.dtype(f"U{len(_ANY)}")))
+    filled[there] = text
+    return np.ma.MaskedArray(filled, mask=~there).reshape(times.shape)
 
 
 def _without_zeros(text: NDArray[np.str_]) -> NDArray[np.str_]:

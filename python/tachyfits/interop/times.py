@@ -74,23 +74,23 @@ def _check_scale(
 
     ``brought``: scale of times that have none themselves.
     """
-    said = column.time_scale or time_scale_of(column.carried) or brought
-    wanted = scale_named(stated)
-    if not said or scale_named(said) == wanted:
+    scale = column.time_scale or time_scale_of(column.carried) or brought
+    stated_scale = scale_named(stated)
+    if not scale or scale_named(scale) == stated_scale:
         return
-    hint = f"convert them: times.{wanted.lower()}; or write them as text, which has no scale"
+    hint = f"convert them: times.{stated_scale.lower()}; or write them as text, which has no scale"
     if column.time_scale is None:
-        ours, theirs = scale_named(said).lower(), wanted.lower()
+        ours, theirs = scale_named(scale).lower(), stated_scale.lower()
         hint = either(
             f'make times of them first: Time(values, scale="{ours}").{theirs}; or give the arrays '
             "alone, in a dict, which has no scale",
             f"convert them to {theirs} first",
         )
-    expected = f"{keyword} is {wanted}"
+    expected = f"{keyword} is {stated_scale}"
     if not stated:
-        expected = f"the table has {wanted}, because it has no {keyword}"
+        expected = f"the table has {stated_scale}, because it has no {keyword}"
     raise usage(
-        f"{where}, column {column.name!r}: times of the scale {said}, where {expected}", hint
+        f"{where}, column {column.name!r}: times of the scale {scale}, where {expected}", hint
     )
 
 
@@ -145,8 +145,10 @@ def place_cards(
     own = dict(column.carried)
     own |= {"TCTYP": column.time_scale} if column.time_scale else {}
     own |= {} if column.location is None else {"TRPOS": THERE}
-    said = ((carried_keyword(word, number), own[word], _comment(word, own[word])) for word in own)
-    new = [card for card in said if card[0] not in stated]
+    new_cards = (
+        (carried_keyword(word, number), own[word], _comment(word, own[word])) for word in own
+    )
+    new = [card for card in new_cards if card[0] not in stated]
     scale = stated.get(f"TCTYP{number}")
     if is_time_scale(scale):
         _check_scale(column, f"TCTYP{number}", scale, "the table's cards")
@@ -206,15 +208,15 @@ def check_location(stated: Stated, columns: Sequence[ColumnData], where: str) ->
         if column.location is None:
             continue
         for name, metres in zip(PLACE, column.location, strict=True):
-            found = there[name] if name in there else stated.place(name)
-            if found is None:
+            expected = there[name] if name in there else stated.place(name)
+            if expected is None:
                 raise usage(
                     f"{where}, column {column.name!r}: times with a location, where the table has "
                     f"no {name}",
                     f"set the location in the header first ({', '.join(PLACE)} in metres), or give "
                     "the times without their location",
                 )
-            check_place(column, name, metres, found, f"cards or columns of {where}")
+            check_place(column, name, metres, expected, f"cards or columns of {where}")
 
 
 @dataclass(frozen=True)
@@ -280,7 +282,7 @@ def make_times(table: Any, columns: Mapping[str, TableColumn], meta: Mapping[str
     is_known = all(part is not None for part in place)
     for name, column in columns.items():
         there = place if is_known and column.position == THERE else None
-        said = dict(column.carried)
+        cards = dict(column.carried)
         if column.dtype.kind == "U" and (there is not None or column.time_scale is not None):
             with suppress(ValueError, TypeError):
                 times = times_of(table[name], column.time_scale or meta.get("TIMESYS"), there)
@@ -289,9 +291,9 @@ def make_times(table: Any, columns: Mapping[str, TableColumn], meta: Mapping[str
                 # Otherwise the next header would state the scale of these times, also for text.
                 table.meta.setdefault("TIMESYS", "UTC")
                 in_times = {"TCTYP": column.time_scale, "TRPOS": there}
-                said = {word: said[word] for word in said if in_times.get(word) is None}
-        if said:
-            table[name].info.meta = {**(table[name].info.meta or {}), **said}
+                cards = {word: cards[word] for word in cards if in_times.get(word) is None}
+        if cards:
+            table[name].info.meta = {**(table[name].info.meta or {}), **cards}
 
 
 def said_in_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -120,8 +120,8 @@ def to_columns(
     if kind not in READERS:
         raise usage(f"invalid table of type {type(data).__name__}", f"give {KNOWN}")
     columns = [
-        column_data(name, values, **_sayable(name, known))
-        for name, values, known in READERS[kind](data)
+        column_data(name, values, **_sayable(name, properties))
+        for name, values, properties in READERS[kind](data)
     ]
     lengths = {column.name: column.rows for column in columns}
     if len(set(lengths.values())) > 1:
@@ -133,23 +133,23 @@ def to_columns(
 
 def column_of(name: str, values: Any, **said: Any) -> ColumnData:
     """Convert one column; ``said`` has precedence over properties that the values carry."""
-    values, known = with_what_they_say(name, values)
-    told = {
+    values, properties = with_what_they_say(name, values)
+    merged = {
         key: given_unit(value)
         for key, value in said.items()
         if not (value is None or (isinstance(value, str) and not value))
     }
-    return column_data(name, values, **_sayable(name, known) | told)
+    return column_data(name, values, **_sayable(name, properties) | merged)
 
 
-def _sayable(name: str, known: dict[str, Any]) -> dict[str, Any]:
+def _sayable(name: str, properties: dict[str, Any]) -> dict[str, Any]:
     """Return the properties of a column, with its description reduced to card characters.
 
     Lines of a description are joined; text outside ASCII is dropped, with a warning.
     """
-    text = known.get("description") or ""
+    text = properties.get("description") or ""
     if is_card_text(text):
-        return known
+        return properties
     line = " ".join(text.split())
     if not is_card_text(line):
         warn(
@@ -157,7 +157,7 @@ def _sayable(name: str, known: dict[str, Any]) -> dict[str, Any]:
             "the column's cards leave it out" + either("\nhint: give one by descriptions=")
         )
         line = ""
-    return known | {"description": line}
+    return properties | {"description": line}
 
 
 def _columns_of_ours(data: Columns) -> Named:
@@ -166,11 +166,11 @@ def _columns_of_ours(data: Columns) -> Named:
         if info is None:
             yield key, values, {}
             continue
-        known: dict[str, Any] = {"unit": info.unit, "description": info.description}
-        known["display"], known["carried"] = info.display, info.carried
+        properties: dict[str, Any] = {"unit": info.unit, "description": info.description}
+        properties["display"], properties["carried"] = info.display, info.carried
         if isinstance(info.null, int) and values.dtype.kind in "iu" and info.scale == 1:
-            known["null"] = info.null + int(info.zero)
-        yield info.name, values, known
+            properties["null"] = info.null + int(info.zero)
+        yield info.name, values, properties
 
 
 def _of_structured(data: NDArray[Any]) -> Named:

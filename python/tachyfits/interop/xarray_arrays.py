@@ -30,9 +30,9 @@ class FileArray(BackendArray):
         self.shape, self.dtype = source.shape, source.dtype
 
     def __getitem__(self, key: Any) -> Any:
-        read: Callable[[Any], Any] = self.source.__getitem__
+        reader: Callable[[Any], Any] = self.source.__getitem__
         support = indexing.IndexingSupport.BASIC
-        return indexing.explicit_indexing_adapter(key, self.shape, support, read)
+        return indexing.explicit_indexing_adapter(key, self.shape, support, reader)
 
 
 def lazy_pixels(image: Image) -> Any:
@@ -69,10 +69,10 @@ class SkyTransform(CoordinateTransform):
         if not isinstance(other, SkyTransform) or self.dim_size != other.dim_size:
             return False
         corners = {name: np.array([0.0, size - 1.0]) for name, size in self.dim_size.items()}
-        mine, others = self.forward(corners), other.forward(corners)
+        mine, theirs = self.forward(corners), other.forward(corners)
         return self.sky == other.sky and all(
-            np.array_equal(mine[a], others[b], equal_nan=True)
-            for a, b in zip(mine, others, strict=True)
+            np.array_equal(mine[a], theirs[b], equal_nan=True)
+            for a, b in zip(mine, theirs, strict=True)
         )
 
 

@@ -104,9 +104,9 @@ def _check_precision(forms: list[str], precision: str, name: str) -> None:
         for letter, size in re.findall(r"([a-z])(\d+)", form)
     ):
         return
-    wanted = " or ".join(f"{letter}{size}" for letter, size in sorted(halves, reverse=True))
+    sizes = " or ".join(f"{letter}{size}" for letter, size in sorted(halves, reverse=True))
     raise usage(
-        f"{name}: {precision} precision changes nothing: there is no {wanted} in the forms "
+        f"{name}: {precision} precision changes nothing: there is no {sizes} in the forms "
         f"{listed(forms)}",
         either(
             "precision='single' halves f8 and c16, precision='double' f16 and c32",
@@ -118,7 +118,9 @@ def _check_precision(forms: list[str], precision: str, name: str) -> None:
 def as_list(forms: Any) -> tuple[list[Any], bool]:
     """Return the forms of consecutive records, and whether the last one applies to all the rest."""
     # As in NumPy, a list of tuples is one dtype.
-    several = isinstance(forms, (list, tuple)) and not any(isinstance(one, tuple) for one in forms)
+    several = isinstance(forms, (list, tuple)) and not any(
+        isinstance(form, tuple) for form in forms
+    )
     each = list(forms) if several else [forms]
     *before, last = each or [None]
     repeats = last is ... or (isinstance(last, str) and last.strip() == "...")
@@ -156,13 +158,13 @@ def _checked(form: Any, lengths: list[int], records: list[int], name: str) -> st
         if isinstance(form, str):
             form_items(text, length, place)
             continue
-        found = layout(form, length, place)
-        if not found.elements:
+        parsed = layout(form, length, place)
+        if not parsed.elements:
             continue
-        new = form_text(dtype_of(form), found)
+        new = form_text(dtype_of(form), parsed)
         if text not in ("", new):
             raise usage(
-                f"{place} has aligned or packed items of {found.dtype}, unlike earlier records",
+                f"{place} has aligned or packed items of {parsed.dtype}, unlike earlier records",
                 "give a list of forms instead of the dtype, which records use in rotation",
             )
         text = new

@@ -95,19 +95,19 @@ class Layout:
             return array
         if self.result.names is None:
             return np.asarray(array != 0)
-        made = np.empty(array.shape, self.result)
-        _finish(array, made)
-        return made
+        result = np.empty(array.shape, self.result)
+        _finish(array, result)
+        return result
 
 
-def _finish(array: NDArray[Any], made: NDArray[Any]) -> None:
+def _finish(array: NDArray[Any], target: NDArray[Any]) -> None:
     """Copy the fields of an array, nested ones included, converting logical values to bool."""
-    for name in made.dtype.names or ():
-        base = made.dtype[name].base
+    for name in target.dtype.names or ():
+        base = target.dtype[name].base
         if base.names is not None:
-            _finish(array[name], made[name])
+            _finish(array[name], target[name])
         else:
-            made[name] = array[name] != 0 if base == np.bool_ else array[name]
+            target[name] = array[name] != 0 if base == np.bool_ else array[name]
 
 
 _BYTES = np.dtype(np.uint8)
@@ -120,9 +120,9 @@ def repeated(leaves: list[Leaf], count: int, step: int, to_step: int) -> list[Le
     """Return the fields of consecutive items, merged where possible."""
     if count == 1:
         return leaves
-    whole = [(base, field.repeated(count, step, to_step)) for base, field in leaves]
-    if all(field for _, field in whole):
-        return [(base, field) for base, field in whole if field]
+    merged = [(base, field.repeated(count, step, to_step)) for base, field in leaves]
+    if all(field for _, field in merged):
+        return [(base, field) for base, field in merged if field]
     fields_of_one = sum(field.repeats for _, field in leaves)
     refuse_many(min(fields_of_one, count * len(leaves)))
     if fields_of_one > count * len(leaves):

@@ -128,15 +128,15 @@ def _is_empty(parts: list[Item]) -> bool:
 
 def layout_of_form(form: str, record_bytes: int, place: str) -> Layout:
     """Return the layout of a form; a single item is an array, several are a structured one."""
-    kept = kept_items(form_items(filling(form), record_bytes, place))
-    if not kept:
+    items = kept_items(form_items(filling(form), record_bytes, place))
+    if not items:
         raise usage(f"invalid form {form!r}: it skips all items", "give an item to read")
-    if len(kept) > 1:
-        dtype, result, leaves = _together(kept)
+    if len(items) > 1:
+        dtype, result, leaves = _together(items)
         count = 1
     else:
-        (dtype, result, leaves), count = _of_item(kept[0]), kept[0][2]
-        leaves = [(base, field.moved(kept[0][3], 0)) for base, field in leaves]
+        (dtype, result, leaves), count = _of_item(items[0]), items[0][2]
+        leaves = [(base, field.moved(items[0][3], 0)) for base, field in leaves]
     bases = tuple(base for base, _ in leaves) if dtype.names is not None else ()
     fields = tuple(field for _, field in leaves)
     return Layout(record_bytes, dtype, count, fields, result, bases)
@@ -146,12 +146,12 @@ def layout_of_form(form: str, record_bytes: int, place: str) -> Layout:
 _Read = tuple[np.dtype[Any], np.dtype[Any], "list[Leaf]"]
 
 
-def _together(kept: list[Item]) -> _Read:
+def _together(items: list[Item]) -> _Read:
     """Return the structured dtype of several items."""
     reads, gives = [], []
     leaves: list[Leaf] = []
     to = 0
-    for number, item in enumerate(kept):
+    for number, item in enumerate(items):
         dtype, result, of_item = _of_item(item)
         count, offset = item[2:4]
         shape = () if count == 1 else (count,)

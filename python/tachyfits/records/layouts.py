@@ -190,8 +190,8 @@ def _parts(dtype: np.dtype[Any]) -> list[tuple[int, np.dtype[Any]]]:
     return [(dtype.fields[name][1], dtype.fields[name][0]) for name in dtype.names or ()]
 
 
-def _first(placed: tuple[int, Any]) -> int:
-    return placed[0]
+def _first(field: tuple[int, Any]) -> int:
+    return field[0]
 
 
 def _item_text(base: np.dtype[Any]) -> str:
@@ -296,10 +296,10 @@ def one_axis_each(out: NDArray[Any], shape: Shape, order: MemoryOrder) -> NDArra
     """Return the memory of shaped records, with one axis for the elements of each record."""
     lengths = lengths_of(shape)
     fits = out.ndim == 1 + len(lengths) and all(
-        wanted in (-1, there) for wanted, there in zip(lengths, out.shape[1:], strict=True)
+        length in (-1, there) for length, there in zip(lengths, out.shape[1:], strict=True)
     )
-    turned = out.transpose(0, *range(out.ndim - 1, 0, -1)) if fits and order == "F" else out
-    if not fits or not turned.flags.c_contiguous:
+    transposed = out.transpose(0, *range(out.ndim - 1, 0, -1)) if fits and order == "F" else out
+    if not fits or not transposed.flags.c_contiguous:
         fastest = "first" if order == "F" else "last"
         raise usage(
             f"out is an array of shape {out.shape} and strides {out.strides}",
@@ -310,7 +310,7 @@ def one_axis_each(out: NDArray[Any], shape: Shape, order: MemoryOrder) -> NDArra
                 "record"
             ),
         )
-    return turned.reshape(len(out), prod(turned.shape[1:]))
+    return transposed.reshape(len(out), prod(transposed.shape[1:]))
 
 
 def shaped(
@@ -331,12 +331,12 @@ def shaped(
     try:
         if order == "C":
             return array.reshape(lead + shape)
-        turned = array.reshape(lead + shape[::-1])
+        transposed = array.reshape(lead + shape[::-1])
     except ValueError as error:
         raise usage(
             f"records of {array.shape[len(lead)] if array.ndim > len(lead) else 1} elements "
             f"cannot have the shape {shape}",
             "give the lengths of the Fortran array; one of them may be -1",
         ) from error
-    axes = range(len(lead), turned.ndim)
-    return np.asarray(turned.transpose(*range(len(lead)), *reversed(axes)))
+    axes = range(len(lead), transposed.ndim)
+    return np.asarray(transposed.transpose(*range(len(lead)), *reversed(axes)))

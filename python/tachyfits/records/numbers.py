@@ -126,10 +126,10 @@ def _numbers_of_part(
             raise _no_field(field, number_names(form, record_bytes))
         groups.append(group)
         items = kept_items(group[4])
-    found = _named(items, last)
-    if found is None or found[4]:
+    item = _named(items, last)
+    if item is None or item[4]:
         raise _no_field(field, number_names(form, record_bytes))
-    return _numbers_of_item(found, field, groups)
+    return _numbers_of_item(item, field, groups)
 
 
 def _named(items: list[Item], name: str) -> Item | None:
@@ -197,23 +197,25 @@ def _numbers(base: np.dtype[Any], what: str) -> Numbers:
     return Numbers(f"{_KINDS[base.kind]}{8 * base.itemsize // (1 + is_complex)}", is_complex, None)
 
 
-def _numbers_of_field(found: Layout, name: str) -> Numbers:
-    packed = found.elements * packed_bytes(found.dtype) == found.record_bytes
-    base, begin, times = found.dtype, 0, max(found.elements, 1)
+def _numbers_of_field(record_layout: Layout, name: str) -> Numbers:
+    packed = (
+        record_layout.elements * packed_bytes(record_layout.dtype) == record_layout.record_bytes
+    )
+    base, begin, times = record_layout.dtype, 0, max(record_layout.elements, 1)
     within: list[tuple[int, int, int]] = []
-    rest = name
-    while rest:
+    path = name
+    while path:
         # A name may contain dots.
         names = base.names or ()
-        first = rest if rest in names else rest.partition(".")[0]
+        first = path if path in names else path.partition(".")[0]
         if first not in names:
-            raise _no_field(name, found.dtype.names)
+            raise _no_field(name, record_layout.dtype.names)
         within.append((begin, times, packed_bytes(base) if packed else base.itemsize))
         dtype, begin = field_of(base, first, packed=packed)
         base, times = dtype.base, prod(dtype.shape)
-        rest = rest[len(first) + 1 :]
+        path = path[len(first) + 1 :]
     numbers = _numbers(base, name)
-    if not found.elements:
+    if not record_layout.elements:
         return numbers
     place = numbers_at(base, begin, times)
     return replace(numbers, places=in_groups(place, within))

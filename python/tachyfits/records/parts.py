@@ -34,13 +34,13 @@ def one_record(items: tuple[Any, ...], memory: MemoryOrder) -> Part:
         flat = np.ascontiguousarray(_array(item).ravel(order=memory))
         if not flat.nbytes:
             continue
-        one = _written(flat.dtype, flat.size)
-        fields += [field.moved(at, within) for field in one.fields]
+        item_layout = _written(flat.dtype, flat.size)
+        fields += [field.moved(at, within) for field in item_layout.fields]
         pieces.append(flat.view(np.uint8).reshape(-1))
-        at += one.record_bytes
+        at += item_layout.record_bytes
         within += flat.nbytes
-    whole = pieces[0] if len(pieces) == 1 else np.concatenate([*pieces, np.empty(0, np.uint8)])
-    return whole, 1, at, within, fields
+    data = pieces[0] if len(pieces) == 1 else np.concatenate([*pieces, np.empty(0, np.uint8)])
+    return data, 1, at, within, fields
 
 
 def many_records(records: Any, memory: MemoryOrder) -> Part:
@@ -54,23 +54,23 @@ def many_records(records: Any, memory: MemoryOrder) -> Part:
         array = array.transpose(0, *range(array.ndim - 1, 0, -1))
     array = np.ascontiguousarray(array)
     count = array.shape[0]
-    written = _written(array.dtype, prod(array.shape[1:]))
+    item_layout = _written(array.dtype, prod(array.shape[1:]))
     if not array.nbytes:
-        return np.empty(0, np.uint8), count, written.record_bytes, written.item_bytes, []
+        return np.empty(0, np.uint8), count, item_layout.record_bytes, item_layout.item_bytes, []
     items = array.reshape(-1).view(np.uint8)
-    return items, count, written.record_bytes, written.item_bytes, written.fields
+    return items, count, item_layout.record_bytes, item_layout.item_bytes, item_layout.fields
 
 
 def _written(dtype: np.dtype[Any], elements: int) -> Layout:
     """Return the layout of the elements of a record; cached, as most programs repeat it."""
-    made = _kept.get((dtype, elements))
-    if made is None:
-        made = _layout_written(dtype, elements)
-        if len(made.fields) <= _MOST_FIELDS_KEPT:
+    cached = _kept.get((dtype, elements))
+    if cached is None:
+        cached = _layout_written(dtype, elements)
+        if len(cached.fields) <= _MOST_FIELDS_KEPT:
             if len(_kept) >= _MOST_KEPT:
                 _kept.clear()
-            _kept[dtype, elements] = made
-    return made
+            _kept[dtype, elements] = cached
+    return cached
 
 
 def _layout_written(dtype: np.dtype[Any], elements: int) -> Layout:
@@ -121,9 +121,9 @@ def _array(item: Any) -> NDArray[Any]:
             "write each row as a record or item",
         ) from error
     if array.dtype.kind == "O":
-        shown = " ".join(repr(item).split())
+        text = " ".join(repr(item).split())
         raise usage(
-            f"invalid item {shown:.60}: expected numbers or text",
+            f"invalid item {text:.60}: expected numbers or text",
             "write integers of up to 8 bytes, reals, complex numbers, logical values, text, bytes",
         )
     if array.dtype.kind in "US" and not isinstance(item, np.ndarray) and not _all_text(item):
@@ -155,8 +155,8 @@ def _plain_array(array: NDArray[Any]) -> NDArray[Any]:
         if _written_as_it_is(dtype):
             return array
         # NumPy does not support fields without bytes.
-        kept = [name for name in dtype.names if dtype[name].itemsize]
-        fields = {name: _plain_array(array[name]) for name in kept}
+        names = [name for name in dtype.names if dtype[name].itemsize]
+        fields = {name: _plain_array(array[name]) for name in names}
         new = np.empty(
             array.shape,
             [(name, field.dtype, field.shape[array.ndim :]) for name, field in fields.items()],

@@ -122,17 +122,21 @@ class File:
     def __getitem__(self, number: int | slice) -> Record | list[Record]:
         """Return a record by its 0-based number (negative: from the end), or a slice."""
         if isinstance(number, slice):
-            return [Record(self, one) for one in self._numbers_of(number)]
+            return [Record(self, index) for index in self._numbers_of(number)]
         return Record(self, number_from_0(self._core, operator.index(number)))
 
-    def _numbers_of(self, chosen: slice) -> range:
+    def _numbers_of(self, key: slice) -> range:
         """Return the record numbers of a slice; damage after them does not matter."""
-        whole = self._core.whole_records()
-        backwards = chosen.step is not None and operator.index(chosen.step) < 0
-        last = chosen.start if backwards else chosen.stop
-        given = [operator.index(end) for end in (chosen.start, chosen.stop) if end is not None]
-        known = last is not None and min(given) >= 0 and operator.index(last) + backwards <= whole
-        return range(*chosen.indices(whole if known else len(self)))
+        whole_records = self._core.whole_records()
+        backwards = key.step is not None and operator.index(key.step) < 0
+        last = key.start if backwards else key.stop
+        ends = [operator.index(end) for end in (key.start, key.stop) if end is not None]
+        is_known = (
+            last is not None
+            and min(ends) >= 0
+            and operator.index(last) + backwards <= whole_records
+        )
+        return range(*key.indices(whole_records if is_known else len(self)))
 
     def __iter__(self) -> Iterator[Record]:
         """Yield each record; damage is raised after the last whole one."""
@@ -242,13 +246,15 @@ class File:
         if shape is not None and isinstance(out, np.ndarray):
             into = one_axis_each(out, shape, order)
         if step == 1:
-            array, found = self._arrays.together(first, count, dtype, into, threads, progress)
+            array, record_layout = self._arrays.together(
+                first, count, dtype, into, threads, progress
+            )
         else:
-            every = self._arrays.every(first, count, step)
-            array, found = self._arrays.apart(every, dtype, into, threads, progress)
+            numbers = self._arrays.every(first, count, step)
+            array, record_layout = self._arrays.apart(numbers, dtype, into, threads, progress)
         if out is not None:
             return out
-        return shaped(found.finished(array), shape, order, (len(array),))
+        return shaped(record_layout.finished(array), shape, order, (len(array),))
 
     def batches(
         self,

@@ -52,8 +52,8 @@ class ArrayMethods:
         self, axis: ArrayAxis = None, dtype: Any = None, out: Any = None, **options: Any
     ) -> Any:
         """Return the sum of the defined values; parameters as of `max`."""
-        found = np.nansum(self.values, axis=axis, dtype=dtype, **options)
-        return _given(np.where(self.count(axis, **options) > 0, found, np.nan), out)
+        sums = np.nansum(self.values, axis=axis, dtype=dtype, **options)
+        return _given(np.where(self.count(axis, **options) > 0, sums, np.nan), out)
 
     def mean(
         self, axis: ArrayAxis = None, dtype: Any = None, out: Any = None, **options: Any

@@ -96,13 +96,13 @@ class _Maps:
 
     def _named(self) -> dict[str, Plane]:
         """Return the planes by the names of their HDUs."""
-        named = {}
+        planes = {}
         for power, (plane, error) in enumerate(
             zip(self.baseline, self.baseline_errors, strict=True)
         ):
-            named[f"BASELINE{power}"] = plane
-            named[f"BASELINE{power}_ERROR"] = error
-        return named | {
+            planes[f"BASELINE{power}"] = plane
+            planes[f"BASELINE{power}_ERROR"] = error
+        return planes | {
             "RMS": self.rms, "CHI2": self.chi2, "CHANNELS": self.channels, "FLAGS": self.flags,
         }  # fmt: skip
 
@@ -360,7 +360,7 @@ def _limits(limits: Any, axis: FitAxis) -> list[tuple[float, float]]:
     """Return the limits of amplitudes, centres and standard deviations."""
     low, high = float(axis.values.min()), float(axis.values.max())
     least = float(np.min(axis.widths))
-    found = {
+    bounds = {
         "amplitude": (-math.inf, math.inf),
         "centre": (low, high),
         "fwhm": (least, max(high - low, least)),
@@ -369,23 +369,26 @@ def _limits(limits: Any, axis: FitAxis) -> list[tuple[float, float]]:
         'use limits={"fwhm": (2, 20), "amplitude": (0, None)}', "use --fwhm 2,20 --amplitude 0,1"
     )
     with foreign_errors(f"invalid limits {limits!r}", hint):
-        given = dict(limits or {})
-        for name, (lowest, highest) in found.items():
-            one, other = given.pop(name, (None, None))
-            found[name] = (
-                lowest if one is None else float(one), highest if other is None else float(other)
+        requests = dict(limits or {})
+        for name, (lowest, highest) in bounds.items():
+            start, end = requests.pop(name, (None, None))
+            bounds[name] = (
+                lowest if start is None else float(start),
+                highest if end is None else float(end),
             )  # fmt: skip
-    if given:
-        raise usage(f"invalid limit of {next(iter(given))!r}: expected {', '.join(found)}", hint)
-    for name, (one, other) in found.items():
-        if not one <= other or (name == "fwhm" and not one > 0):
+    if requests:
+        raise usage(
+            f"invalid limit of {next(iter(requests))!r}: expected {', '.join(bounds)}", hint
+        )
+    for name, (start, end) in bounds.items():
+        if not start <= end or (name == "fwhm" and not start > 0):
             raise usage(
                 f"invalid limits of {name}: expected low <= high"
-                f"{', above 0' * (name == 'fwhm')}, found {one:g} and {other:g}",
+                f"{', above 0' * (name == 'fwhm')}, found {start:g} and {end:g}",
                 hint,
             )
     return [
-        found["amplitude"], found["centre"], (found["fwhm"][0] / FWHM, found["fwhm"][1] / FWHM),
+        bounds["amplitude"], bounds["centre"], (bounds["fwhm"][0] / FWHM, bounds["fwhm"][1] / FWHM),
     ]  # fmt: skip
 
 

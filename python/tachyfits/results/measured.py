@@ -189,8 +189,8 @@ class Measured(ArrayMethods, NDArrayOperatorsMixin, ABC):
     def _part(self: _Self, index: Any) -> _Self:
         """Return the part that a region or a range of channels cuts out."""
         section = upper.section_of(self.to_image(), index)
-        kept = [axis for axis in range(len(section.ranges)) if axis != self._kept]
-        return self._cut(Section(tuple(section.ranges[axis] for axis in kept)))
+        axes = [axis for axis in range(len(section.ranges)) if axis != self._kept]
+        return self._cut(Section(tuple(section.ranges[axis] for axis in axes)))
 
     @property
     def _kept(self) -> int | None:
@@ -241,15 +241,15 @@ class Measured(ArrayMethods, NDArrayOperatorsMixin, ABC):
 
         A plane combined with an image gives an image.
         """
-        if any(isinstance(given, Measured) for given in options.get("out", ())):
+        if any(isinstance(value, Measured) for value in options.get("out", ())):
             what = type(self).__name__.lower()
             raise usage(
                 f"invalid out of {ufunc.__name__}: expected an array, found a {what}",
                 either(f"give its array, out={what}.values, or take the result"),
             )
-        if any(hasattr(type(given), "_core_image") for given in inputs):
+        if any(hasattr(type(value), "_core_image") for value in inputs):
             return NotImplemented
-        operands = [_operand(given) for given in inputs]
+        operands = [_operand(value) for value in inputs]
         arrays = [values for values, _ in operands]
         if method != "__call__" or options or ufunc.nout > 1 or len(inputs) > 2:
             return getattr(ufunc, method)(*arrays, **options)
@@ -258,11 +258,11 @@ class Measured(ArrayMethods, NDArrayOperatorsMixin, ABC):
         if any(units):
             power = arrays[-1][()] if not arrays[-1].ndim else None
             right = units[1] if len(units) > 1 else ""
-            found = outcome(UFUNCS.get(ufunc, ufunc.__name__), units[0], right, power)
-            unit = found.unit
-            if found.factor != 1:
-                arrays[-1] = arrays[-1] * found.factor
-        others = [given for given in inputs if isinstance(given, Measured) and given is not self]
+            result = outcome(UFUNCS.get(ufunc, ufunc.__name__), units[0], right, power)
+            unit = result.unit
+            if result.factor != 1:
+                arrays[-1] = arrays[-1] * result.factor
+        others = [value for value in inputs if isinstance(value, Measured) and value is not self]
         other = others[0] if others else None
         if other is not None:
             self._compare(other)
@@ -303,13 +303,13 @@ def amount(value: Any, units: Iterable[str] = ()) -> tuple[Any, str]:
     The unit is the first of ``units`` that it converts to, in the spelling of ``units``.
     """
     number, own = unit_parts(value)
-    known = pixel_unit(own) if own else None
-    if known is None:
+    parsed = pixel_unit(own) if own else None
+    if parsed is None:
         return number, own
     for text in units:
         unit = pixel_unit(text)
-        if unit is not None and unit.is_equivalent(known):
-            return number * float(known.to(unit)), text
+        if unit is not None and unit.is_equivalent(parsed):
+            return number * float(parsed.to(unit)), text
     return number, own
 
 
@@ -359,10 +359,10 @@ def cut_header(
     """Return the header of a section of an array of this shape, and its companions."""
     cards = [tuple(card) for card in header.cards]
     image = plane_file(np.empty(shape), cards, companions).hdu(0).image()
-    kept = list(range(len(shape)))
-    found = image.result_cards(list(ranges), kept=kept, with_tables=True)
-    tables = image.result_tables(list(ranges), kept=kept) if companions else b""
-    return with_unit(Header(found), header.get("BUNIT")), tables
+    axes = list(range(len(shape)))
+    result_cards = image.result_cards(list(ranges), kept=axes, with_tables=True)
+    tables = image.result_tables(list(ranges), kept=axes) if companions else b""
+    return with_unit(Header(result_cards), header.get("BUNIT")), tables
 
 
 def both(one: str, other: str) -> str:

@@ -164,12 +164,12 @@ class Plane(Measured):
     @property
     def wcs(self) -> astropy.wcs.WCS:
         """World coordinates of the two axes of ``values``, as an astropy WCS."""
-        kept = self.kept_axis
-        world = self._world(2 if kept is None else 3).wcs()
-        if kept is None:
+        kept_axis = self.kept_axis
+        world = self._world(2 if kept_axis is None else 3).wcs()
+        if kept_axis is None:
             return world
         # WCS numbers are FITS numbers: NAXIS3 is NumPy axis 0 of three.
-        return world.sub([number for number in (1, 2, 3) if number != 3 - kept])
+        return world.sub([number for number in (1, 2, 3) if number != 3 - kept_axis])
 
     def write(
         self,

@@ -110,11 +110,11 @@ def number_in(value: Any, unit: str | None, name: str) -> float:
     """
     factor = 1.0
     if is_quantity(value):
-        value, given = parts_of(value)
-        factor = outcome("<", unit, given).factor
+        value, own = parts_of(value)
+        factor = outcome("<", unit, own).factor
     if np.ndim(value) != 0:
-        found = f"an array of shape {np.shape(value)}"
-        raise usage(f"invalid {name}: expected one number, found {found}", "give a single number")
+        actual = f"an array of shape {np.shape(value)}"
+        raise usage(f"invalid {name}: expected one number, found {actual}", "give a single number")
     with foreign_errors(f"invalid {name} {value!r}", "give a number, or a quantity"):
         return float(value) * factor
 
@@ -185,10 +185,10 @@ def _product(left: str | None, right: str | None, sign: int) -> str | None:
 def _power(unit: str | None, power: Any) -> str | None:
     if not unit:
         return unit
-    known = pixel_unit(unit)
-    if known is None or power is None or np.ndim(power):
+    parsed = pixel_unit(unit)
+    if parsed is None or power is None or np.ndim(power):
         return None
-    return text_of_unit(known ** float(power)) or ""
+    return text_of_unit(parsed ** float(power)) or ""
 
 
 def _of_a_number(function: str, unit: str | None) -> Outcome:
@@ -197,12 +197,12 @@ def _of_a_number(function: str, unit: str | None) -> Outcome:
         return Outcome(unit)
     import astropy.units as u
 
-    known = pixel_unit(unit)
-    wanted = u.rad if function in _ANGLES else u.dimensionless_unscaled
-    if known is None or not known.is_equivalent(wanted):
+    parsed = pixel_unit(unit)
+    target = u.rad if function in _ANGLES else u.dimensionless_unscaled
+    if parsed is None or not parsed.is_equivalent(target):
         expected = "an angle" if function in _ANGLES else "a number"
         raise usage(
             f"invalid argument of {function} in {unit}: expected {expected}",
             f"divide by a unit first: {function}(image / unit)",
         )
-    return Outcome("", float(known.to(wanted)))
+    return Outcome("", float(parsed.to(target)))

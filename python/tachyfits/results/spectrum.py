@@ -130,10 +130,10 @@ class Spectrum(Measured):
 
     def _compare(self, other: Measured) -> None:
         """Refuse a spectrum with other channels: results would belong to neither."""
-        found = difference(self._grid(), other._grid())
-        if found is not None:
+        problem = difference(self._grid(), other._grid())
+        if problem is not None:
             raise usage(
-                f"the spectra lie along different axes: {found}",
+                f"the spectra lie along different axes: {problem}",
                 "give spectra of the same channels, or combine their .values",
             )
 
@@ -203,10 +203,10 @@ class Spectrum(Measured):
         (12.5, 6.0, 32)
         """
         world = self.axis
-        used = channel_mask(Coordinates(self.header, 1), 0, len(world), channels, Line())
+        mask = channel_mask(Coordinates(self.header, 1), 0, len(world), channels, Line())
         widths = np.abs(np.gradient(world.values)) if len(world) > 1 else np.ones(1)
-        axis = FitAxis(world.values[used], widths[used])
-        return fitted(self, used, FitRequest.of(n, baseline, noise, limits, self.unit, axis))
+        axis = FitAxis(world.values[mask], widths[mask])
+        return fitted(self, mask, FitRequest.of(n, baseline, noise, limits, self.unit, axis))
 
     def png(self, path: str | os.PathLike[str], *, overwrite: bool = True, **options: Any) -> None:
         """Draw the spectrum to a PNG (or SVG or PDF, by the name); options as of `plot`."""
@@ -245,8 +245,8 @@ class Spectrum(Measured):
         UsageError
             specutils is not installed, or astropy does not know a unit.
         """
-        found: specutils.Spectrum = upper.specutils_spectrum(self)
-        return found
+        result: specutils.Spectrum = upper.specutils_spectrum(self)
+        return result
 
     @classmethod
     def from_specutils(cls, spectrum: Any) -> Spectrum:
@@ -254,8 +254,8 @@ class Spectrum(Measured):
 
         Coordinates with equal steps become cards of the header; others are only in ``axis``.
         """
-        found: Spectrum = upper.spectrum_of(spectrum)
-        return found
+        result: Spectrum = upper.spectrum_of(spectrum)
+        return result
 
     def __repr__(self) -> str:
         return (

@@ -105,8 +105,8 @@ def _of_objects(name: str, array: NDArray[Any]) -> NDArray[Any] | Ragged:
             raise usage(f"column {name!r}: arrays in an array of several axes", "use one axis")
         return _of_arrays(name, cells)
     missing = np.array([cell is None for cell in cells], bool)
-    known = [cell for cell in cells if cell is not None]
-    typed = _typed(name, known)
+    defined = [cell for cell in cells if cell is not None]
+    typed = _typed(name, defined)
     full = np.zeros(len(cells), typed.dtype)
     full[~missing] = typed
     shaped = full.reshape(array.shape)
@@ -162,8 +162,8 @@ def _of_arrays(name: str, cells: list[Any]) -> NDArray[Any] | Ragged:
     if (first.ndim > 1 or text) and all(array.shape == first.shape for array in plain):
         return (np.ma if any(map(np.ma.isMaskedArray, plain)) else np).stack(plain)  # type: ignore[no-any-return]
     if text and all(array.ndim == 1 for array in plain):
-        known = [array.dtype for array in plain if array.size]
-        return joined(plain, np.result_type(*known), f"column {name!r}")
+        dtypes = [array.dtype for array in plain if array.size]
+        return joined(plain, np.result_type(*dtypes), f"column {name!r}")
     odd = next((array for array in plain if array.dtype.kind not in "biufc"), None)
     if odd is not None:
         raise usage(
@@ -191,43 +191,43 @@ def _of_plain_lists(name: str, cells: list[Any]) -> NDArray[Any] | Ragged | None
     return Ragged(offsets, values)
 
 
-def _typed(name: str, known: list[Any]) -> NDArray[Any]:
+def _typed(name: str, defined: list[Any]) -> NDArray[Any]:
     """Return objects as an array of numbers, truth values, text or dates; refuse others."""
-    kinds = {_kind_of(cell) for cell in known}
+    kinds = {_kind_of(cell) for cell in defined}
     if kinds <= {"number"} or (len(kinds) == 1 and "other" not in kinds):
         ways = {"date": _dates, "duration": _durations, "clock": _clock_times}
         way = next((ways[kind] for kind in kinds if kind in ways), np.array)
         try:
-            array = way(known) if known else np.zeros(0)
+            array = way(defined) if defined else np.zeros(0)
         except (TypeError, ValueError, OverflowError) as error:
             raise usage(f"column {name!r}: {error}", _ONE_TYPE) from error
         if "number" in kinds:
-            array = _exact(name, known, array)
+            array = _exact(name, defined, array)
         if array.dtype.kind in "biufcSUMm":
             return array
-    shown = listed(sorted({type(cell).__name__ for cell in known}))
+    types = listed(sorted({type(cell).__name__ for cell in defined}))
     raise usage(
-        f"column {name!r} has values of type {shown}, which FITS columns cannot store", _ONE_TYPE
+        f"column {name!r} has values of type {types}, which FITS columns cannot store", _ONE_TYPE
     )
 
 
-def _exact(name: str, known: list[Any], array: NDArray[Any]) -> NDArray[Any]:
+def _exact(name: str, defined: list[Any], array: NDArray[Any]) -> NDArray[Any]:
     """Return NumPy's array of numbers, or one that holds integers which NumPy rounded."""
-    integers = [int(cell) for cell in known if isinstance(cell, (int, np.integer))]
+    integers = [int(cell) for cell in defined if isinstance(cell, (int, np.integer))]
     if array.dtype.kind in "iu" or not integers:
         return array
     least, greatest = min(integers), max(integers)
     if least < -(2**63) or greatest >= 2**64:
         odd = greatest if greatest >= 2**64 else least
         raise usage(f"column {name!r}: {odd} needs more than 64 bits", "use floats, or text")
-    among = None if len(integers) == len(known) else integers
+    among = None if len(integers) == len(defined) else integers
     kind = exact_type(array.dtype, least, greatest, among, f"column {name!r}")
-    return array if kind == array.dtype else np.array(known, kind)
+    return array if kind == array.dtype else np.array(defined, kind)
 
 
-def _dates(known: list[Any]) -> NDArray[Any]:
+def _dates(defined: list[Any]) -> NDArray[Any]:
     """Return dates, as whole days if all are; the Standard has no time zones, so they are UTC."""
-    dates = np.array([_date(cell) for cell in known])
+    dates = np.array([_date(cell) for cell in defined])
     # Undefined dates may have no unit.
     return dates.astype("M8[D]") if np.isnat(dates).all() else dates
 
@@ -247,12 +247,12 @@ def _date(cell: Any) -> Any:
     return np.datetime64(cell, "us")
 
 
-def _clock_times(known: list[Any]) -> NDArray[Any]:
-    return np.array([cell.isoformat() for cell in known])
+def _clock_times(defined: list[Any]) -> NDArray[Any]:
+    return np.array([cell.isoformat() for cell in defined])
 
 
-def _durations(known: list[Any]) -> NDArray[Any]:
-    return np.array([_duration(cell) for cell in known])
+def _durations(defined: list[Any]) -> NDArray[Any]:
+    return np.array([_duration(cell) for cell in defined])
 
 
 def _duration(cell: Any) -> Any:

@@ -178,14 +178,14 @@ class Columns(Mapping[str, Any]):
 
     def unit(self, key: str) -> str | None:
         """Return the unit of a column, or None."""
-        known = self.info.get(self._key(key))
-        return known.unit if known else None
+        info = self.info.get(self._key(key))
+        return info.unit if info else None
 
     def _key(self, key: str | int) -> str:
         if isinstance(key, str):
-            wanted = key.strip()
-            spelled = (name for name, known in self.info.items() if known.name == wanted)
-            alike = (name for name in self._arrays if name.upper() == wanted.upper())
+            stripped = key.strip()
+            spelled = (name for name, info in self.info.items() if info.name == stripped)
+            alike = (name for name in self._arrays if name.upper() == stripped.upper())
             for name in chain([key], spelled, alike):
                 if name in self._arrays:
                     return name
@@ -306,9 +306,9 @@ class Columns(Mapping[str, Any]):
         return [self.unit(key) or "" for key in self._arrays]
 
     def __repr__(self) -> str:
-        shown = 10
-        text = text_of(self._head(shown), self._units())
-        more = f"\n... {self._rows - shown} more rows" if self._rows > shown else ""
+        limit = 10
+        text = text_of(self._head(limit), self._units())
+        more = f"\n... {self._rows - limit} more rows" if self._rows > limit else ""
         return f"<tachyfits Columns: {self._rows} rows>\n{text}{more}"
 
     def _repr_html_(self) -> str:

@@ -66,8 +66,8 @@ def cell_text(value: Any, characters: int | None = SHOWN_CHARACTERS) -> str:
         return UNDEFINED
     if isinstance(value, np.ndarray):
         flat = value.reshape(-1)
-        shown = [cell_text(cell, characters) for cell in flat[:SHOWN_ELEMENTS]]
-        return f"[{', '.join(shown + ['...'] * (flat.size > SHOWN_ELEMENTS))}]"
+        texts = [cell_text(cell, characters) for cell in flat[:SHOWN_ELEMENTS]]
+        return f"[{', '.join(texts + ['...'] * (flat.size > SHOWN_ELEMENTS))}]"
     if isinstance(value, (bool, np.bool_)):
         return "T" if value else "F"
     if isinstance(value, (bytes, np.bytes_)):
@@ -125,11 +125,11 @@ def text_of(
     """
     columns, flush = columns_of_text(arrays, units)
     widths = [max(map(len, column)) for column in columns]
-    kept = _that_fit(widths, width)
+    numbers = _that_fit(widths, width)
     lines = []
     for row in zip(*columns, strict=True):
         cells: list[str] = []
-        for index in kept:
+        for index in numbers:
             if index is None:
                 cells.append("...")
             else:

@@ -60,19 +60,19 @@ def pairs_of(
         pairs = Pairs(*_core.matching_positions(one, other, radius))
     else:
         partners, separation = _core.nearest_positions(one, other, radius)
-        left = np.flatnonzero(partners >= 0)
-        pairs = Pairs(left, partners[left], separation[left])
+        matched = np.flatnonzero(partners >= 0)
+        pairs = Pairs(matched, partners[matched], separation[matched])
     return pairs if kind == "inner" else _with_every_row(pairs, len(one[0]))
 
 
 def _with_every_row(pairs: Pairs, count: int) -> Pairs:
     """Add the unmatched rows of the first table to the pairs."""
     alone = np.setdiff1d(np.arange(count), pairs.left)
-    left = np.concatenate([pairs.left, alone])
+    rows = np.concatenate([pairs.left, alone])
     right = np.concatenate([pairs.right, np.full(len(alone), -1)])
     separation = np.concatenate([pairs.separation, np.full(len(alone), np.nan)])
-    order = np.argsort(left, kind="stable")
-    return Pairs(left[order], right[order], separation[order])
+    order = np.argsort(rows, kind="stable")
+    return Pairs(rows[order], right[order], separation[order])
 
 
 def side_by_side(left: Columns, right: Columns, pairs: Pairs) -> Columns:
@@ -100,8 +100,8 @@ def side_by_side(left: Columns, right: Columns, pairs: Pairs) -> Columns:
 
 def _free_name(name: str, suffix: str, names: Sequence[str]) -> str:
     """Append the suffix to the name until no column has it, in any case."""
-    taken = {other.strip().upper() for other in names}
-    while name.strip().upper() in taken:
+    used = {existing.strip().upper() for existing in names}
+    while name.strip().upper() in used:
         name += suffix
     return name
 
@@ -111,9 +111,9 @@ def _spread(values: Values, partner: NDArray[np.bool_]) -> Values:
     if isinstance(values, Ragged):
         lengths = np.zeros(len(partner), np.int64)
         lengths[partner] = values.lengths
-        whole = values.compact()
+        compact = values.compact()
         offsets = np.concatenate([[0], np.cumsum(lengths)])
-        return Ragged(offsets, whole.values, cell_shape=whole.cell_shape)
+        return Ragged(offsets, compact.values, cell_shape=compact.cell_shape)
     shape = (len(partner), *values.shape[1:])
     result: Any
     if values.dtype.kind in "fc" and not np.ma.isMaskedArray(values):

@@ -59,9 +59,9 @@ def description_of(header: Any, number: int) -> str:
     >>> description_of(Header([("TTYPE1", "RA", "cut sho"), ("TCOMM1", "cut short", "")]), 1)
     'cut short'
     """
-    whole, name = header.get(f"TCOMM{number}"), f"TTYPE{number}"
-    if isinstance(whole, str) and whole.strip():
-        return whole.strip()
+    description, name = header.get(f"TCOMM{number}"), f"TTYPE{number}"
+    if isinstance(description, str) and description.strip():
+        return description.strip()
     return str(header.comments[name]) if name in header else ""
 
 
@@ -94,15 +94,15 @@ def carried_by_column(header: Any) -> dict[int, tuple[tuple[str, Any], ...]]:
     >>> carried_by_column({"TCTYP1": "RA---TAN", "TRPOS2": "GEOCENTER", "TTYPE1": "X"})
     {1: (('TCTYP', 'RA---TAN'),), 2: (('TRPOS', 'GEOCENTER'),)}
     """
-    found: dict[int, dict[str, Any]] = {}
+    by_number: dict[int, dict[str, Any]] = {}
     for keyword in header:
         number, pattern = _core.column_pattern(keyword) or (0, "")
         if not number or pattern in _NOT_CARRIED:
             continue
         value = _of_a_card(header.get(keyword))
         if value is not None:
-            found.setdefault(number, {}).setdefault(_word_of(pattern), value)
-    return {number: tuple(said.items()) for number, said in found.items()}
+            by_number.setdefault(number, {}).setdefault(_word_of(pattern), value)
+    return {number: tuple(entries.items()) for number, entries in by_number.items()}
 
 
 def _word_of(pattern: str) -> str:
@@ -182,11 +182,11 @@ def _start(cards: WcsCards) -> float | None:
     """
     for name, offset in (("MJDREF", 0.0), ("JDREF", -2400000.5)):
         single, *parts = (_number(cards, name + part) for part in ("", "I", "F"))
-        known = [part for part in parts if part is not None]
-        if single is not None and len(known) < 2:
-            known = [single]
-        if known:
-            return sum(known) + offset
+        present = [part for part in parts if part is not None]
+        if single is not None and len(present) < 2:
+            present = [single]
+        if present:
+            return sum(present) + offset
     date = cards.header.get("DATEREF")
     if not isinstance(date, str) or not _DATE.fullmatch(date.strip()):
         return None

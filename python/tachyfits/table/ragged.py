@@ -113,11 +113,11 @@ class Ragged(Sequence[Any]):
     def take(self, rows: ArrayLike) -> Ragged:
         """Return the cells of these rows (numbers, or a mask of bool), in this order."""
         resolved = resolve_rows(rows, len(self))
-        chosen = np.arange(*resolved) if isinstance(resolved, tuple) else resolved
-        lengths = self.lengths[chosen]
-        offsets = np.zeros(len(chosen) + 1, np.int64)
+        numbers = np.arange(*resolved) if isinstance(resolved, tuple) else resolved
+        lengths = self.lengths[numbers]
+        offsets = np.zeros(len(numbers) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
-        shift = np.repeat(self.offsets[:-1][chosen] - offsets[:-1], lengths)
+        shift = np.repeat(self.offsets[:-1][numbers] - offsets[:-1], lengths)
         elements = np.arange(offsets[-1]) + shift
         return Ragged(offsets, self.values[elements], cell_shape=self.cell_shape)
 
@@ -159,13 +159,13 @@ class Ragged(Sequence[Any]):
             yield self._shaped(self.values[first:last])
 
     def __repr__(self) -> str:
-        shown = ", ".join(str(cell.tolist()) for cell in self[:3])
+        text = ", ".join(str(cell.tolist()) for cell in self[:3])
         more = ", ..." if len(self) > 3 else ""
-        return f"Ragged([{shown}{more}], {len(self)} cells of {self.dtype})"
+        return f"Ragged([{text}{more}], {len(self)} cells of {self.dtype})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        whole = self.compact()
-        return _remade, (whole.offsets, whole.values, whole.cell_shape)
+        compact = self.compact()
+        return _remade, (compact.offsets, compact.values, compact.cell_shape)
 
 
 def elements_of(values: NDArray[Any] | Ragged) -> NDArray[Any]:
@@ -232,22 +232,22 @@ def _common_shape(arrays: Sequence[NDArray[Any]], where: str) -> tuple[int, ...]
 def _common_type(arrays: Sequence[NDArray[Any]], where: str) -> np.dtype[Any]:
     """Return the type that holds the elements of all arrays; float64 for none."""
     # Undefined or missing values have no type.
-    known = [array for array in arrays if array.size and not _is_undefined(array)] or list(arrays)
-    if not known:
+    typed = [array for array in arrays if array.size and not _is_undefined(array)] or list(arrays)
+    if not typed:
         return np.dtype(np.float64)
-    kind = np.result_type(*dict.fromkeys(array.dtype for array in known))
+    kind = np.result_type(*dict.fromkeys(array.dtype for array in typed))
     if kind.kind not in "fc":
         return kind
-    alike = [[array for array in known if array.dtype.kind == letter] for letter in "iu"]
-    whole = [np.concatenate([_defined(array) for array in arrays]) for arrays in alike if arrays]
-    whole = [elements for elements in whole if elements.size]
-    if not whole:
+    alike = [[array for array in typed if array.dtype.kind == letter] for letter in "iu"]
+    parts = [np.concatenate([_defined(array) for array in arrays]) for arrays in alike if arrays]
+    parts = [elements for elements in parts if elements.size]
+    if not parts:
         return kind
-    least = min(int(elements.min()) for elements in whole)
-    greatest = max(int(elements.max()) for elements in whole)
-    if sum(map(len, alike)) == len(known):
+    least = min(int(elements.min()) for elements in parts)
+    greatest = max(int(elements.max()) for elements in parts)
+    if sum(map(len, alike)) == len(typed):
         return exact_type(kind, least, greatest, None, where)
-    large = [each[(each > LARGE_INTEGER) | (each < -LARGE_INTEGER)].tolist() for each in whole]
+    large = [each[(each > LARGE_INTEGER) | (each < -LARGE_INTEGER)].tolist() for each in parts]
     return exact_type(kind, least, greatest, chain.from_iterable(large), where)
 
 

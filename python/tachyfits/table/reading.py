@@ -246,12 +246,12 @@ class TableReading(Hdu):
         >>> table.read(["RA", "DEC"], rows=slice(1, 3)).to_structured().tolist()
         [(11.0, -1.0), (12.0, 0.0)]
         """
-        wanted = self._chosen(columns)
-        chosen = self._rows(rows)
-        plan = self._plan(wanted, raw, threads, progress)
-        if where is not None and isinstance(chosen, tuple):
-            return self._read_found(plan, where, *chosen)
-        return self._read_as(plan, self._among(chosen, where, threads, progress))
+        selected = self._chosen(columns)
+        selection = self._rows(rows)
+        plan = self._plan(selected, raw, threads, progress)
+        if where is not None and isinstance(selection, tuple):
+            return self._read_found(plan, where, *selection)
+        return self._read_as(plan, self._among(selection, where, threads, progress))
 
     def _selected(
         self, rows: Any, where: str | None, threads: int | None, progress: Progress | None
@@ -296,14 +296,14 @@ class TableReading(Hdu):
     def _read_found(self, plan: _Plan, where: str, first: int, last: int) -> Columns:
         """Read the rows of a range that satisfy a condition, in one scan."""
         self._check_condition(where)
-        found, read = self._core_table().read_where(
+        numbers, arrays = self._core_table().read_where(
             where, plan.together, first, last, text=plan.text, **plan.options
         )
-        return self._columns_of(plan, found, read)
+        return self._columns_of(plan, numbers, arrays)
 
     def _read(
         self,
-        wanted: Sequence[TableColumn],
+        columns: Sequence[TableColumn],
         rows: Rows,
         raw: bool,
         threads: int | None,
@@ -311,11 +311,11 @@ class TableReading(Hdu):
         *,
         text: str | None = None,
     ) -> Columns:
-        return self._read_as(self._plan(wanted, raw, threads, progress, text), rows)
+        return self._read_as(self._plan(columns, raw, threads, progress, text), rows)
 
     def _plan(
         self,
-        wanted: Sequence[TableColumn],
+        columns: Sequence[TableColumn],
         raw: bool,
         threads: int | None,
         progress: Progress | None,
@@ -324,31 +324,31 @@ class TableReading(Hdu):
         """Return options for reading columns; ``text`` "bytes" keeps text as S, a quarter of U."""
         self._warn_of_tiles()
         return _Plan(
-            wanted,
-            [column.number for column in wanted if not is_apart(column, raw)],
+            columns,
+            [column.number for column in columns if not is_apart(column, raw)],
             text or ("bytes" if raw else "str"),
             {"raw": raw, "threads": self._threads(threads), "progress": progress},
-            {column.key: column for column in wanted},
+            {column.key: column for column in columns},
         )
 
-    def _read_as(self, plan: _Plan, rows: Rows, kept: list[Given] | None = None) -> Columns:
-        """Read rows; ``kept`` collects the arrays of fixed-length columns for reuse."""
+    def _read_as(self, plan: _Plan, rows: Rows, buffers: list[Given] | None = None) -> Columns:
+        """Read rows; ``buffers`` collects the arrays of fixed-length columns for reuse."""
         core = self._core_table()
-        into = [beginning(given, count_of(rows)) for given in kept] if kept else None
-        read = core.read(plan.together, rows, text=plan.text, into=into, **plan.options)
-        if kept == []:
-            kept.extend((values, nulls) for values, nulls, _ in read)
-        return self._columns_of(plan, rows, read)
+        into = [beginning(array, count_of(rows)) for array in buffers] if buffers else None
+        arrays = core.read(plan.together, rows, text=plan.text, into=into, **plan.options)
+        if buffers == []:
+            buffers.extend((values, nulls) for values, nulls, _ in arrays)
+        return self._columns_of(plan, rows, arrays)
 
     def _columns_of(
         self,
         plan: _Plan,
         rows: Rows,
-        read: Sequence[tuple[NDArray[Any], NDArray[np.bool_] | None, int]],
+        columns_read: Sequence[tuple[NDArray[Any], NDArray[np.bool_] | None, int]],
     ) -> Columns:
-        """Return the columns of rows from ``read``, and read those that it lacks."""
+        """Return the columns of rows from ``columns_read``, and read those that it lacks."""
         core, text, options = self._core_table(), plan.text, plan.options
-        together = iter(read)
+        together = iter(columns_read)
         arrays: dict[str, Values] = {}
         for column in plan.wanted:
             if column.is_variable:
@@ -372,7 +372,7 @@ class TableReading(Hdu):
     @placing
     def _stream(
         self,
-        wanted: Sequence[TableColumn],
+        columns: Sequence[TableColumn],
         rows: tuple[int, int],
         where: str | None,
         batch_rows: int,
@@ -384,15 +384,15 @@ class TableReading(Hdu):
             self._check_condition(where)
         self._warn_of_tiles()
 
-        def faults(found: Sequence[tuple[int, bool]]) -> None:
-            for column, (odd, is_misshapen) in zip(wanted, found, strict=True):
+        def faults(counts: Sequence[tuple[int, bool]]) -> None:
+            for column, (odd, is_misshapen) in zip(columns, counts, strict=True):
                 if is_misshapen:
                     self._warn_of_shape(column)
                 if odd:
                     self._warn_of_odd(column, odd)
 
         return self._core_table().arrow_stream(
-            [column.number for column in wanted], *rows, condition=where, batch_rows=batch_rows,
+            [column.number for column in columns], *rows, condition=where, batch_rows=batch_rows,
             metadata=metadata, faults=faults, threads=self._threads(threads),
         )  # fmt: skip
 
@@ -472,8 +472,8 @@ class TableReading(Hdu):
         >>> tf.open("table.fits")[1].where("MAG < 20 && RA > 10.5")
         array([2, 4])
         """
-        chosen = self._selected(rows, condition, threads, progress)
-        return np.arange(*chosen) if isinstance(chosen, tuple) else chosen
+        selection = self._selected(rows, condition, threads, progress)
+        return np.arange(*selection) if isinstance(selection, tuple) else selection
 
     def batches(
         self,
@@ -508,11 +508,11 @@ class TableReading(Hdu):
         >>> sum(batch["RA"].sum() for batch in table.batches("RA", rows=2))
         np.float64(60.0)
         """
-        wanted, size = self._chosen(columns), batch_size(rows)
-        plan = self._plan(wanted, raw, threads, progress)
+        selected, size = self._chosen(columns), batch_size(rows)
+        plan = self._plan(selected, raw, threads, progress)
         pieces = self._pieces(self._rows(within), where, size, threads)
-        kept: list[Given] | None = [] if reuse else None
-        return (self._read_as(plan, piece, kept) for piece in pieces)
+        buffers: list[Given] | None = [] if reuse else None
+        return (self._read_as(plan, piece, buffers) for piece in pieces)
 
     def _pieces(
         self, rows: Rows, where: str | None, batch_rows: int, threads: int | None
@@ -526,8 +526,8 @@ class TableReading(Hdu):
         waiting = np.zeros(0, np.int64)
         for first in range(0, count, SEARCHED_ROWS):
             piece = piece_of(rows, first, min(first + SEARCHED_ROWS, count))
-            found = self._among(piece, where, threads, None)
-            waiting = np.concatenate([waiting, np.asarray(found, np.int64)])
+            numbers = self._among(piece, where, threads, None)
+            waiting = np.concatenate([waiting, np.asarray(numbers, np.int64)])
             while len(waiting) >= batch_rows:
                 yield waiting[:batch_rows]
                 waiting = waiting[batch_rows:]

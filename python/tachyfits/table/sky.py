@@ -78,21 +78,21 @@ def position_columns(
         by_name.setdefault(column.name.strip().lower(), column)
     pairs = _NAMES if names is None else (_pair(names),)
     ucds = {} if names is not None else _by_ucd(columns)
-    found = next(((ucds[a], ucds[b]) for a, b in _UCDS if a in ucds and b in ucds), None)
-    if found is None:
-        found = next(
+    pair = next(((ucds[a], ucds[b]) for a, b in _UCDS if a in ucds and b in ucds), None)
+    if pair is None:
+        pair = next(
             ((by_name[a], by_name[b]) for a, b in pairs if a in by_name and b in by_name), None
         )
-    if found is None:
-        named = "of these names" if names is not None else "by UCD or by a usual name"
+    if pair is None:
+        how = "of these names" if names is not None else "by UCD or by a usual name"
         raise usage(
-            f"no columns of a position {named} among {listed(c.name for c in columns)}",
+            f"no columns of a position {how} among {listed(c.name for c in columns)}",
             either(
                 'name them: names=("RA", "DEC")',
                 "name them: --cone-columns RA,DEC (match: --positions)",
             ),
         )
-    return PositionColumns(*found, (_factor(found[0]), _factor(found[1])))
+    return PositionColumns(*pair, (_factor(pair[0]), _factor(pair[1])))
 
 
 def _pair(names: Any) -> tuple[str, str]:
@@ -107,14 +107,14 @@ def _pair(names: Any) -> tuple[str, str]:
 
 def _by_ucd(columns: Sequence[TableColumn]) -> dict[str, TableColumn]:
     """Return the columns of positions by their first UCD word; main positions come first."""
-    found: dict[str, TableColumn] = {}
+    result: dict[str, TableColumn] = {}
     for main in (True, False):
         for column in columns:
             text = str(dict(column.carried).get("TUCD", "")).lower()
             words = text.split(";")
             if ("meta.main" in words or words[0].endswith("_main")) == main:
-                found.setdefault(words[0].removesuffix("_main"), column)
-    return found
+                result.setdefault(words[0].removesuffix("_main"), column)
+    return result
 
 
 def _factor(column: TableColumn) -> float:
@@ -141,10 +141,12 @@ def cone_condition(
     names: Sequence[str] | None = None,
 ) -> str:
     """Return the condition of rows within a cone: longitude, latitude and radius in degrees."""
-    found = position_columns(columns, names)
+    position = position_columns(columns, names)
     terms = [
         _term(column, factor)
-        for column, factor in zip((found.longitude, found.latitude), found.factors, strict=True)
+        for column, factor in zip(
+            (position.longitude, position.latitude), position.factors, strict=True
+        )
     ]
     longitude, latitude, radius = (f"({number!r})" for number in cone)
     return f"separation({terms[0]}, {terms[1]}, {longitude}, {latitude}) <= {radius}"
@@ -175,11 +177,11 @@ def in_one_frame(own: Positions, other: Any) -> tuple[Positions, Positions]:
             either("use tachyfits.open(...)[1], or SkyCoord([10.0], [-2.0], unit='deg')"),
         )
     if not other.is_equivalent_frame(ICRS()):
-        known = np.isfinite(own[0]) & np.isfinite(own[1]) & (np.abs(own[1]) <= _POLE)
-        longitude, latitude = (np.where(known, angle, 0.0) for angle in own)
+        valid = np.isfinite(own[0]) & np.isfinite(own[1]) & (np.abs(own[1]) <= _POLE)
+        longitude, latitude = (np.where(valid, angle, 0.0) for angle in own)
         moved = SkyCoord(longitude, latitude, unit="deg").transform_to(other)
         longitude, latitude = _degrees(moved)
-        own = np.where(known, longitude, np.nan), latitude
+        own = np.where(valid, longitude, np.nan), latitude
     return own, _degrees(other)
 
 

@@ -151,8 +151,8 @@ def delimiter_of(cells: Ragged) -> str:
 
 def free_delimiters(cells: Ragged, among: str) -> str:
     """Return the characters of ``among`` that no string contains."""
-    used = set(b"".join(cells.values.tolist()).decode("latin-1"))
-    return "".join(each for each in among if each not in used)
+    characters = set(b"".join(cells.values.tolist()).decode("latin-1"))
+    return "".join(each for each in among if each not in characters)
 
 
 def as_ragged(values: Ragged | NDArray[Any]) -> Ragged:

@@ -151,8 +151,8 @@ class Table(TableReading):
         array(['beta', 'gamma'], dtype='<U8')
         """
         condition = cone_condition(self.columns, cone(*_centre(ra, dec, radius)), names)
-        both = condition if where is None else f"({where}) and {condition}"
-        return self.read(columns, where=both, threads=threads, progress=progress)
+        combined = condition if where is None else f"({where}) and {condition}"
+        return self.read(columns, where=combined, threads=threads, progress=progress)
 
     def match(
         self, other: Any, radius: Any = None, *, names: Sequence[str] | None = None,
@@ -300,9 +300,9 @@ class Table(TableReading):
         return np.ma.filled(values, np.nan) * factor
 
     def _positions(self, names: Sequence[str] | None) -> Any:
-        found = position_columns(self.columns, names)
-        keys = [found.longitude.key, found.latitude.key]
-        return positions_of(self.read(keys), found)
+        position = position_columns(self.columns, names)
+        keys = [position.longitude.key, position.latitude.key]
+        return positions_of(self.read(keys), position)
 
     # Conversion to other libraries.
 
@@ -357,8 +357,8 @@ class Table(TableReading):
         >>> polars.DataFrame(stars)["NAME"].to_list()
         ['epsilon']
         """
-        chosen = self._rows(within)
-        part = Part(self, self._chosen(columns), chosen, where, batch_size(rows), threads)
+        selection = self._rows(within)
+        part = Part(self, self._chosen(columns), selection, where, batch_size(rows), threads)
         stream: ArrowStream = upper.ArrowStream(part)
         return stream
 
@@ -487,8 +487,8 @@ class Table(TableReading):
         self, columns: ColumnNames, rows: Any, where: str | None,
         threads: int | None, progress: Progress | None,
     ) -> Columns:  # fmt: skip
-        chosen = self._selected(rows, where, threads, progress)
-        return self._read(self._chosen(columns), chosen, False, threads, progress, text="bytes")
+        selection = self._selected(rows, where, threads, progress)
+        return self._read(self._chosen(columns), selection, False, threads, progress, text="bytes")
 
     def write(
         self,
@@ -527,9 +527,9 @@ class Table(TableReading):
         NAME,MAG
         epsilon,17.0
         """
-        wanted, chosen = self._chosen(columns), self._rows(rows)
+        selected, selection = self._chosen(columns), self._rows(rows)
         size = batch_size(batch_rows)
-        part = Part(self, wanted, chosen, where, size, threads, progress)
+        part = Part(self, selected, selection, where, size, threads, progress)
         upper.export(part, path, overwrite)
 
     # Display.

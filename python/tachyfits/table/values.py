@@ -103,15 +103,15 @@ def column_data(
     """  # noqa: E501
     array = as_array(name, values)
     is_time = said.get("time_scale") is not None or array.dtype.kind == "M"
-    whole = array.compact() if isinstance(array, Ragged) else array
-    if elements_of(whole).ndim == 0:
+    compact = array.compact() if isinstance(array, Ragged) else array
+    if elements_of(compact).ndim == 0:
         raise usage(f"column {name!r} is a single value", "give one for every row")
-    plain, mask, implied = _plain(name, elements_of(whole))
+    plain, mask, implied = _plain(name, elements_of(compact))
     filled, undefined, null = _filled(name, plain, mask, null)
     contiguous = np.ascontiguousarray(filled).reshape(filled.shape)
-    made = with_elements(whole, contiguous)
+    cells = with_elements(compact, contiguous)
     unit = implied if unit is None else unit
-    return ColumnData(name, made, undefined, null, unit, is_time=is_time, **said)
+    return ColumnData(name, cells, undefined, null, unit, is_time=is_time, **said)
 
 
 #: Item sizes that FITS has, by NumPy kind.
@@ -279,8 +279,8 @@ class Occurring:
         limits = np.iinfo(dtype)
         self._least, self._greatest = int(limits.min), int(limits.max)
         self._dtype = dtype
-        every = self._greatest - self._least
-        self._known = every if dtype.itemsize <= 2 else min(below, every)
+        span = self._greatest - self._least
+        self._known = span if dtype.itemsize <= 2 else min(below, span)
         self._seen = np.zeros(self._known + 1, bool)
         self._has_least = False
 
@@ -305,9 +305,9 @@ class Occurring:
         # Prefer the least value of a signed type; for unsigned types, a great value to 0.
         if self._least and not self._has_least:
             return self._least
-        others = np.flatnonzero(~self._seen)
-        if others.size:
-            return int(others[-1]) + self._greatest - self._known
+        unused = np.flatnonzero(~self._seen)
+        if unused.size:
+            return int(unused[-1]) + self._greatest - self._known
         if not self._has_least:
             return self._least
         raise usage(
@@ -331,5 +331,5 @@ def with_null(column: ColumnData, null: int) -> ColumnData:
     if not column.rows and values.dtype.kind not in "iu":
         return replace(column, null=null)
     filled, undefined, null = filled_integers(column.name, values, column.undefined, null)
-    made = with_elements(column.values, filled)
-    return replace(column, values=made, undefined=undefined, null=null)
+    cells = with_elements(column.values, filled)
+    return replace(column, values=cells, undefined=undefined, null=null)

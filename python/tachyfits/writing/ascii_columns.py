@@ -64,11 +64,11 @@ def new_text_column(data: ColumnData, form: str | None) -> NewColumn:
             ),
         )
     defined = values if data.undefined is None else values[~data.undefined]
-    given = _text_form(defined) if form is None else form
-    form = given.strip().upper() if isinstance(given, str) else ""
+    text_form = _text_form(defined) if form is None else form
+    form = text_form.strip().upper() if isinstance(text_form, str) else ""
     if not _FORM.fullmatch(form):
         raise usage(
-            f"column {data.name!r}: invalid form {given!r} for an ASCII table",
+            f"column {data.name!r}: invalid form {text_form!r} for an ASCII table",
             "a form is Aw, Iw, Fw.d, Ew.d or Dw.d: w characters, d of them decimals",
         )
     undefined = (values.dtype.kind != "S" and data.undefined is not None) or (
@@ -102,9 +102,9 @@ def _null_of(data: ColumnData, defined: NDArray[Any], form: str, *, given: bool)
         # Only numbers that fill the width: -99, 999, 998, 997.
         tried = [*least, *range(greatest, max(greatest - 10_000, -1), -1)]
         free = (number for number in tried if len(str(number)) == width)
-        found = next((number for number in free if number not in occurring), None)
-        if found is not None:
-            return str(found), f"I{width}"
+        null = next((number for number in free if number not in occurring), None)
+        if null is not None:
+            return str(null), f"I{width}"
         if given:
             raise usage(
                 f"column {data.name!r}: no number of {width} characters is free to mean undefined",

@@ -57,27 +57,27 @@ def write_batches(
         Function that is called twice, and returns the same batches.
     """
     plans = [ColumnPlan(column) for column in empty]
-    seen = 0
+    row_count = 0
     with null_lists_of_batches(warns=True):
         for batch in batches():
             for plan, column in zip(plans, batch, strict=True):
                 plan.see(column)
-            seen += _rows(batch)
-            _tell(progress, seen, 2 * rows)
+            row_count += _rows(batch)
+            _tell(progress, row_count, 2 * rows)
     warn_of_names(empty)
     new = [plan.made() for plan in plans]
     specs = [column.spec for column in new]
-    kept = with_descriptions(
+    new_cards = with_descriptions(
         cards_for(time_cards(cards, empty), [column.name for column in empty]), empty
     )
-    writer.begin_table(specs, kept, kind="binary", name=name, rows=seen)
+    writer.begin_table(specs, new_cards, kind="binary", name=name, rows=row_count)
     done = 0
     with null_lists_of_batches(warns=False):
         for batch in batches():
-            cells = [_cells(made, column) for made, column in zip(new, batch, strict=True)]
+            cells = [_cells(planned, column) for planned, column in zip(new, batch, strict=True)]
             writer.write_rows(cells, _rows(batch), threads=threads)
             done += _rows(batch)
-            _tell(progress, seen + done, 2 * rows)
+            _tell(progress, row_count + done, 2 * rows)
     writer.end_table()
 
 
@@ -107,7 +107,7 @@ def _further(text: str, rows: int) -> str:
     >>> _further("column 'A', row 3 (0-based): what", 10)
     "column 'A', row 13 (0-based): what"
     """
-    return _ROW.sub(lambda found: f"row {int(found[1]) + rows} (0-based)", text, count=1)
+    return _ROW.sub(lambda match: f"row {int(match[1]) + rows} (0-based)", text, count=1)
 
 
 def _rows(batch: Batch) -> int:
@@ -119,11 +119,11 @@ def _tell(progress: Progress | None, done: int, total: int) -> None:
         raise cancelled()
 
 
-def _cells(made: NewColumn, column: ColumnData) -> Cells:
+def _cells(planned: NewColumn, column: ColumnData) -> Cells:
     """Return the cells of a batch in the form of the planned column."""
-    if made.data.null is not None and made.data.null != column.null:
-        column = with_null(column, made.data.null)
-    return replace(made, data=column).cells()
+    if planned.data.null is not None and planned.data.null != column.null:
+        column = with_null(column, planned.data.null)
+    return replace(planned, data=column).cells()
 
 
 class ColumnPlan:

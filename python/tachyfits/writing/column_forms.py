@@ -49,11 +49,11 @@ def formed_column(data: ColumnData, form: str | None) -> NewColumn:
             # Without rows, keep the null until the type is known.
             filled_integers(data.name, elements_of(data.values), None, data.null)
         return new_column(data)
-    found = _FORM.fullmatch(form.strip().upper()) if isinstance(form, str) else None
-    if found is None:
+    match = _FORM.fullmatch(form.strip().upper()) if isinstance(form, str) else None
+    if match is None:
         raise usage(f"column {data.name!r}: invalid form {form!r} for a binary table", _HINT)
-    letter, heap = found["letter"], found["heap"]
-    repeat = int(found["repeat"]) if found["repeat"] else None
+    letter, heap = match["letter"], match["heap"]
+    repeat = int(match["repeat"]) if match["repeat"] else None
     if not data.rows:
         data = _without_rows(data, letter, heap, repeat)
     if (letter == "A") != (data.values.dtype.kind == "S"):
@@ -164,36 +164,36 @@ def _of_type(data: ColumnData, form: str, letter: str) -> ColumnData:
     if own.kind == "f" and letter in "BIJK" and flat.size and bool(np.isnan(flat).all()):
         # Values that are all undefined fit any type.
         undefined = np.ones(flat.shape, bool)
-    known = flat if undefined is None else flat[~undefined]
-    held = np.zeros(known.shape, bool)
+    defined = flat if undefined is None else flat[~undefined]
+    held = np.zeros(defined.shape, bool)
     for name in names:
-        result, same = converted(known, np.dtype(name))
-        held |= same
-        if same.all():
+        result, exact = converted(defined, np.dtype(name))
+        held |= exact
+        if exact.all():
             break
     else:
-        odd = known[~held]
-        found = odd[0] if odd.size else f"both {known.min()} and {known.max()}"
-        raise _misfit(data, form, f"{found} ({own})")
-    made = np.zeros(flat.shape, result.dtype)
-    made[... if undefined is None else ~undefined] = result
+        odd = defined[~held]
+        actual = odd[0] if odd.size else f"both {defined.min()} and {defined.max()}"
+        raise _misfit(data, form, f"{actual} ({own})")
+    filled = np.zeros(flat.shape, result.dtype)
+    filled[... if undefined is None else ~undefined] = result
     null = data.null
     if result.dtype.kind in "iu":
         limits = np.iinfo(result.dtype)
         fits = null is not None and limits.min <= null <= limits.max
         if undefined is not None or fits:
-            made, undefined, null = filled_integers(
-                data.name, made, undefined, null if fits else None
+            filled, undefined, null = filled_integers(
+                data.name, filled, undefined, null if fits else None
             )
         else:
             null = None
     elif undefined is not None:
-        made[undefined], undefined, null = np.nan, None, None
+        filled[undefined], undefined, null = np.nan, None, None
     else:
         null = None
-    whole = with_elements(values, made)
-    return replace(data, values=whole, undefined=undefined, null=null)
+    cells = with_elements(values, filled)
+    return replace(data, values=cells, undefined=undefined, null=null)
 
 
-def _misfit(data: ColumnData, form: str, found: str) -> Exception:
-    return usage(f"column {data.name!r}: the form {form!r} does not hold {found}", _HINT)
+def _misfit(data: ColumnData, form: str, actual: str) -> Exception:
+    return usage(f"column {data.name!r}: the form {form!r} does not hold {actual}", _HINT)

@@ -195,11 +195,11 @@ class Compression:
         """Return the engine's options for a table with columns of these names."""
         codecs = []
         for name, codec in (self.columns or {}).items():
-            found = [n for n, each in enumerate(names) if each.upper() == name.strip().upper()]
-            if not found:
+            numbers = [n for n, each in enumerate(names) if each.upper() == name.strip().upper()]
+            if not numbers:
                 problem = f"invalid columns: expected names of the table, found {name!r}"
                 raise usage(problem, f"the columns are {listed(names)}")
-            codecs.append((found[0], _codec(codec)))
+            codecs.append((numbers[0], _codec(codec)))
         return {
             "tile_rows": self.table_rows, "codecs": codecs, "directives": self.directives,
         }  # fmt: skip

@@ -138,35 +138,35 @@ def _is_whole(part: Part) -> bool:
     """Return whether a part has all rows and columns of its table, in their order."""
     rows = part.rows if isinstance(part.rows, tuple) else None
     numbers = [column.number for column in part.columns]
-    every = numbers == [*range(len(part.table.columns))]
-    return part.where is None and every and rows == (0, len(part.table))
+    is_all = numbers == [*range(len(part.table.columns))]
+    return part.where is None and is_all and rows == (0, len(part.table))
 
 
 def _stored(core: _core.Table, part: Part, rows: Rows, threads: int) -> list[Cells]:
     """Return the stored values of some rows."""
     options: dict[str, Any] = {"raw": True, "threads": threads, "progress": part.progress}
     fixed = [column.number for column in part.columns if not column.is_variable]
-    read = iter(core.read(fixed, rows, text="bytes", **options))
+    arrays = iter(core.read(fixed, rows, text="bytes", **options))
     cells: list[Cells] = []
     for column in part.columns:
         if column.is_variable:
             offsets, values, _, _ = core.read_arrays(column.number, rows, **options)
             cells.append((bytes_of(values), offsets, None))
         else:
-            values = next(read)[0]
+            values = next(arrays)[0]
             # NumPy gives text of length 0 one character, which the rows lack.
             cells.append((bytes_of(values if column.dtype.itemsize else values[:0]), None, None))
     return cells
 
 
 def _changed_cards(
-    table: Table, wanted: Sequence[TableColumn], descriptions: Mapping[str, str]
+    table: Table, columns: Sequence[TableColumn], descriptions: Mapping[str, str]
 ) -> tuple[Cards, list[str]]:
     """Return the cards that change, and the keywords of the old ones.
 
     These are the cards of the columns, with their new numbers, and comments about columns.
     """
-    new = {column.number + 1: number for number, column in enumerate(wanted, 1)}
+    new = {column.number + 1: number for number, column in enumerate(columns, 1)}
     cards: Cards = []
     old = []
     for card in table.header.cards:
@@ -181,15 +181,15 @@ def _changed_cards(
             )
         if moved is not None:
             cards.append(card._replace(keyword=moved.upper()))
-    for number, column in enumerate(wanted, 1):
+    for number, column in enumerate(columns, 1):
         if column.name in descriptions:
-            gone = (f"TTYPE{number}", f"TCOMM{number}")
-            cards = [card for card in cards if card[0] not in gone]
+            old_keywords = (f"TTYPE{number}", f"TCOMM{number}")
+            cards = [card for card in cards if card[0] not in old_keywords]
             cards += description_cards(column.name, number, descriptions[column.name])
     theirs = table.header.cards
     comments = [card for card in theirs if card.keyword == "COMMENT"]
-    kept = cards_for(comments, [column.name for column in wanted], descriptions=descriptions)
-    if kept != comments:
+    remaining = cards_for(comments, [column.name for column in columns], descriptions=descriptions)
+    if remaining != comments:
         old.append("COMMENT")
-        cards += kept
+        cards += remaining
     return cards, old

@@ -131,10 +131,10 @@ def _write_arrow(stream: BinaryIO, form: str, empty: Columns, batches: Iterator[
                 writer.write_batch(batch)
         return
     parquet = needed("pyarrow.parquet", "writing parquet", extra="arrow")
-    known = {**(reader.schema.metadata or {}), **foreign_metadata(empty)}
-    with parquet.ParquetWriter(stream, reader.schema.with_metadata(known)) as writer:
+    metadata = {**(reader.schema.metadata or {}), **foreign_metadata(empty)}
+    with parquet.ParquetWriter(stream, reader.schema.with_metadata(metadata)) as writer:
         for batch in reader:
-            writer.write_batch(batch.replace_schema_metadata(known))
+            writer.write_batch(batch.replace_schema_metadata(metadata))
 
 
 def _write_csv(stream: BinaryIO, empty: Columns, batches: Iterator[Columns], threads: int) -> None:
@@ -156,16 +156,16 @@ def csv_rows(columns: Columns, threads: int = 1) -> list[bytes]:
     [b'0.5,1 nan\n,3 4\n']
     """
     rows = len(next(iter(columns.values()), ()))
-    given = [_csv_column(values) for values in columns.values()]
-    return _core.csv_rows(given, rows, threads=threads)
+    formatted = [_csv_column(values) for values in columns.values()]
+    return _core.csv_rows(formatted, rows, threads=threads)
 
 
 def _csv_column(values: Any) -> CsvColumn:
     """Return a column for the formatter: type, elements, undefined elements, cells."""
     cells: int | NDArray[np.int64] | None
     if isinstance(values, Ragged):
-        whole = values.compact()
-        values, cells = whole.values, np.ascontiguousarray(whole.offsets, np.int64)
+        compact = values.compact()
+        values, cells = compact.values, np.ascontiguousarray(compact.offsets, np.int64)
     else:
         cells = None if values.ndim == 1 else int(np.prod(values.shape[1:]))
     elements = np.ma.getdata(values).reshape(-1)

@@ -66,8 +66,8 @@ def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
         # The field may end where the last string does.
         values = values.astype(f"S{max(int(np.char.str_len(values).max(initial=0)), 1)}")
     if isinstance(values, Ragged):
-        found = f"arrays of {listed(np.unique(values.lengths))} elements"
-        raise _misfit(column, where, found, f"cells have {column.shape}")
+        actual = f"arrays of {listed(np.unique(values.lengths))} elements"
+        raise _misfit(column, where, actual, f"cells have {column.shape}")
     if values.shape[1:] != column.shape:
         raise _misfit(
             column, where, f"cells of shape {values.shape[1:]}", f"cells have {column.shape}"
@@ -91,27 +91,27 @@ def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
 
 def _in_unit(column: TableColumn, data: ColumnData, where: str) -> ColumnData:
     """Return values in the column's unit; values without a unit are assumed to be in it."""
-    wanted, values = column.unit, data.values
-    if data.unit is None or data.unit == (wanted or "") or values.dtype.kind not in "iufc":
+    unit, values = column.unit, data.values
+    if data.unit is None or data.unit == (unit or "") or values.dtype.kind not in "iufc":
         return data
-    if not wanted:
+    if not unit:
         warn(
             f"{where}, column {column.name!r} has no unit: numbers in {data.unit!r} are taken as "
             "they are"
         )
         return data
-    theirs, ours = fits_unit(data.unit), fits_unit(wanted)
+    theirs, ours = fits_unit(data.unit), fits_unit(unit)
     if theirs is None or ours is None or not theirs.is_equivalent(ours):
         raise _misfit(
             column, where, f"values in {data.unit!r}" if data.unit else "values without dimension",
-            f"the column is in {wanted!r}: convert them to that, or give numbers without a unit",
+            f"the column is in {unit!r}: convert them to that, or give numbers without a unit",
         )  # fmt: skip
     if theirs == ours:
         return data
     flat = elements_of(values)
     wide = flat.astype(np.complex128 if flat.dtype.kind == "c" else np.float64)
     converted = with_elements(values, theirs.to(ours, wide))
-    return replace(data, values=converted, unit=wanted)
+    return replace(data, values=converted, unit=unit)
 
 
 def _has_no_elements(column: TableColumn, values: NDArray[Any] | Ragged) -> bool:
@@ -124,9 +124,9 @@ def _has_no_elements(column: TableColumn, values: NDArray[Any] | Ragged) -> bool
     return undefined or (values.ndim > 1 and not values.size)
 
 
-def _is_nothing(values: NDArray[Any], wanted: np.dtype[Any]) -> bool:
+def _is_nothing(values: NDArray[Any], target: np.dtype[Any]) -> bool:
     """Return whether all values are undefined, so that they have no type."""
-    if values.dtype.kind != "f" or wanted.kind not in "biuU" or not values.size:
+    if values.dtype.kind != "f" or target.kind not in "biuU" or not values.size:
         return False
     return bool(np.isnan(values).all())
 
@@ -139,8 +139,8 @@ def _fitted_arrays(column: TableColumn, data: ColumnData, where: str) -> Cells:
         if isinstance(values, Ragged) or values.dtype.kind != "S" or values.ndim != 1:
             raise _misfit(column, where, f"values of {values.dtype}", "give text")
         cells = [np.frombuffer(cell, np.uint8) for cell in values.tolist()]
-        joined = Ragged.from_cells(cells, np.uint8)
-        return bytes_of(joined.values), joined.offsets, None
+        ragged = Ragged.from_cells(cells, np.uint8)
+        return bytes_of(ragged.values), ragged.offsets, None
     shape = values.cell_shape if isinstance(values, Ragged) else values.shape[1:]
     if len(shape) > 1 and shape != column.shape:
         hint = f"cells have {column.shape}" if column.shape else "flatten them"
@@ -163,8 +163,8 @@ def _fitted_strings(column: TableColumn, values: NDArray[Any] | Ragged, where: s
     """Return arrays of strings as cells of the heap that TDIMn divides into strings."""
     width = column.dtype.itemsize // 4
     if values.dtype.itemsize > width:
-        found = f"text of {values.dtype.itemsize} characters"
-        raise _misfit(column, where, found, f"a string has {width}, as TDIM says")
+        actual = f"text of {values.dtype.itemsize} characters"
+        raise _misfit(column, where, actual, f"a string has {width}, as TDIM says")
     count = elements_of(values).size
     if count * (width - values.dtype.itemsize) > _MOST_BLANKS:
         raise memory_error(
@@ -220,20 +220,20 @@ def _converted(
 def _of_type(
     column: TableColumn, values: NDArray[Any], undefined: NDArray[np.bool_] | None, where: str
 ) -> NDArray[Any]:
-    kind, wanted = values.dtype.kind, column.dtype
-    if (wanted.kind == "b") != (kind == "b") or kind in "S":
-        raise _misfit(column, where, f"values of {values.dtype}", f"the column is of {wanted}")
-    if values.dtype == wanted:
+    kind, target = values.dtype.kind, column.dtype
+    if (target.kind == "b") != (kind == "b") or kind in "S":
+        raise _misfit(column, where, f"values of {values.dtype}", f"the column is of {target}")
+    if values.dtype == target:
         return values
-    if kind == "c" and wanted.kind != "c":
-        raise _misfit(column, where, f"values of {values.dtype}", f"the column is of {wanted}")
-    result, same = converted(values, wanted)
+    if kind == "c" and target.kind != "c":
+        raise _misfit(column, where, f"values of {values.dtype}", f"the column is of {target}")
+    result, exact = converted(values, target)
     if undefined is not None:
-        same = same | undefined.reshape(same.shape)
-    if not same.all():
-        first = values.reshape(-1)[int(np.flatnonzero(~same.reshape(-1))[0])]
+        exact = exact | undefined.reshape(exact.shape)
+    if not exact.all():
+        first = values.reshape(-1)[int(np.flatnonzero(~exact.reshape(-1))[0])]
         others = "; a binary table has other types" if _IN_TEXT.match(column.form) else ""
-        hint = f"the column is of {wanted}{others}"
+        hint = f"the column is of {target}{others}"
         raise _misfit(column, where, f"{first} ({values.dtype})", hint)
     return result
 
@@ -262,8 +262,8 @@ def _fitted_text(
     return bytes_of(values.astype(f"S{width}")) if width else bytes_of(values[:0])
 
 
-def _misfit(column: TableColumn, where: str, found: str, hint: str) -> Exception:
-    return usage(f"{_place(column, where)}: cannot hold {found}", hint)
+def _misfit(column: TableColumn, where: str, actual: str, hint: str) -> Exception:
+    return usage(f"{_place(column, where)}: cannot hold {actual}", hint)
 
 
 def _place(column: TableColumn, where: str) -> str:
@@ -285,8 +285,8 @@ def row_cells(
     ``fill_missing``, missing columns are undefined.
     """
     check_location(stated, made, where)
-    given, unknown = _data_of_each(columns, made)
-    missing = [column.key for column in columns if column.key not in given]
+    by_key, unknown = _data_of_each(columns, made)
+    missing = [column.key for column in columns if column.key not in by_key]
     if unknown or (missing and not fill_missing):
         lack = f"lack the columns {listed(missing)}" if missing else ""
         have = f"have unknown columns: {listed(unknown)}" if unknown else ""
@@ -298,9 +298,9 @@ def row_cells(
     rows = made[0].rows if made else 0
     cells = []
     for column in columns:
-        if column.key in given:
-            check_times(stated, column, given[column.key], where, brought)
-            cells.append(fitted(column, given[column.key], where))
+        if column.key in by_key:
+            check_times(stated, column, by_key[column.key], where, brought)
+            cells.append(fitted(column, by_key[column.key], where))
         else:
             cells.append(values_for(column, None, rows, stated, where))
     return cells, rows
@@ -314,17 +314,17 @@ def _data_of_each(
     Each value is for one column: the one with exactly its name, or else one that matches in any
     case; among columns of one name, the first.
     """
-    given: dict[str, ColumnData] = {}
+    by_key: dict[str, ColumnData] = {}
     for spelling in (str.rstrip, lambda name: name.rstrip().upper()):
-        rest: dict[str, list[ColumnData]] = {}
+        by_name: dict[str, list[ColumnData]] = {}
         for data in made:
-            rest.setdefault(spelling(data.name), []).append(data)
+            by_name.setdefault(spelling(data.name), []).append(data)
         for column in columns:
             for name in (spelling(column.key), spelling(column.name)):
-                if column.key not in given and rest.get(name):
-                    given[column.key] = rest[name].pop(0)
-        made = [data for several in rest.values() for data in several]
-    return given, [data.name for data in made]
+                if column.key not in by_key and by_name.get(name):
+                    by_key[column.key] = by_name[name].pop(0)
+        made = [data for several in by_name.values() for data in several]
+    return by_key, [data.name for data in made]
 
 
 def _repeated(cell: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
@@ -340,14 +340,14 @@ def values_for(column: TableColumn, values: Any, rows: int, stated: Stated, wher
 
     ``stated``: the table's information about the times of these rows.
     """
-    known: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
     if values is None or values is np.ma.masked:
         kind = "U1" if column.dtype.kind == "U" else column.dtype
         values = np.ma.MaskedArray(np.zeros((rows, *column.shape), kind), mask=True)
         # An undefined variable-length array has no elements.
         values = Ragged(np.zeros(rows + 1), np.zeros(0)) if column.is_variable else values
     else:
-        values, known = with_what_they_say(column.name, values)
+        values, properties = with_what_they_say(column.name, values)
     if not column.is_variable:
         if isinstance(values, (list, tuple)):
             values = as_array(column.name, values)
@@ -359,7 +359,7 @@ def values_for(column: TableColumn, values: Any, rows: int, stated: Stated, wher
         if column.dtype.kind != "U" or column.shape:
             raise _misfit(column, where, "a single value", _ARRAYS)
         values = _repeated(np.asanyarray(values), (rows,))
-    data = column_data(column.name, values, **known)
+    data = column_data(column.name, values, **properties)
     check_times(stated, column, data, where)
     if data.rows != rows:
         raise usage(

@@ -61,7 +61,7 @@ _OTHER_TYPES = {
 
 def native(array: Any) -> NDArray[Any]:
     """Return an array for the engine: native-endian, contiguous in C order, not masked."""
-    given = array
+    original = array
     # ``__array__`` may return a masked array.
     array = array if isinstance(array, np.ndarray) else np.asanyarray(array)
     if np.ma.is_masked(array):
@@ -71,8 +71,8 @@ def native(array: Any) -> NDArray[Any]:
         array = np.ma.filled(floats, np.nan)
     array = np.asarray(array)
     kind, size = array.dtype.kind, array.dtype.itemsize
-    if kind == "O" and not isinstance(given, (np.ndarray, list, tuple)):
-        raise _no_data(given)
+    if kind == "O" and not isinstance(original, (np.ndarray, list, tuple)):
+        raise _no_data(original)
     if kind not in "iuf" or (kind == "f" and size not in (4, 8)):
         raise usage(
             f"an array of {array.dtype}: FITS has no image of that type",
@@ -87,14 +87,14 @@ def native(array: Any) -> NDArray[Any]:
     return result
 
 
-def _no_data(given: object) -> Exception:
-    found = f"an object of {type(given).__name__}"
-    if isinstance(given, type):
-        found = f"the class {given.__name__}"
+def _no_data(value: object) -> Exception:
+    actual = f"an object of {type(value).__name__}"
+    if isinstance(value, type):
+        actual = f"the class {value.__name__}"
     hint = either("give an array, or a dict of columns for a table")
-    if hasattr(given, "data") and hasattr(given, "header"):
+    if hasattr(value, "data") and hasattr(value, "header"):
         hint = either("give hdu.data, and header=hdu.header")
-    problem = f"invalid data: expected numbers, a table or an HDU, found {found}"
+    problem = f"invalid data: expected numbers, a table or an HDU, found {actual}"
     return usage(problem, hint)
 
 

@@ -141,7 +141,7 @@ def _nulls_of(undefined: NDArray[np.bool_] | None) -> NDArray[np.uint8] | None:
 
 def warn_of_names(columns: Sequence[ColumnData]) -> None:
     """Warn about columns whose names are equal in FITS, which ignores case."""
-    seen: dict[str, str] = {}
+    names: dict[str, str] = {}
     for number, column in enumerate(columns, 1):
         key = column.name.strip().upper()
         if not key:
@@ -149,13 +149,13 @@ def warn_of_names(columns: Sequence[ColumnData]) -> None:
                 f"column {number} (from 1): expected a name, found {column.name!r}\n"
                 "hint: give it one; astropy reads no table with a column without a name"
             )
-        if key and key in seen:
+        if key and key in names:
             warn(
                 f"column {number} (from 1): expected a unique name, found {column.name!r} "
-                f"beside {seen[key]!r}\n"
+                f"beside {names[key]!r}\n"
                 "hint: case does not matter in FITS; many programs find the first by either name"
             )
-        seen.setdefault(key, column.name)
+        names.setdefault(key, column.name)
 
 
 def description_cards(name: str, number: int, description: str) -> Cards:
@@ -170,9 +170,9 @@ def description_cards(name: str, number: int, description: str) -> Cards:
         raise usage(
             f"column {name!r}: invalid description {description!r}: expected text", "give text"
         )
-    kept = _core.comment_kept(f"TTYPE{number}", name, description)
-    cards: Cards = [(f"TTYPE{number}", name, kept)]
-    if not name or kept != description.strip():
+    comment = _core.comment_kept(f"TTYPE{number}", name, description)
+    cards: Cards = [(f"TTYPE{number}", name, comment)]
+    if not name or comment != description.strip():
         cards.append((f"TCOMM{number}", description, ""))
     return cards
 

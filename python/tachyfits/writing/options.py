@@ -65,10 +65,10 @@ class Options:
     @classmethod
     def of(cls, **given: Any) -> Options:
         """Return options by name; raise UsageError for an unknown one."""
-        *known, _ = (field.name for field in fields(cls))
-        unknown = next((option for option in given if option not in known), None)
+        *names, _ = (field.name for field in fields(cls))
+        unknown = next((option for option in given if option not in names), None)
         if unknown is not None:
-            hint = name_hint("write", unknown) or f"the options are {listed(known[:12])}"
+            hint = name_hint("write", unknown) or f"the options are {listed(names[:12])}"
             raise usage(f"invalid option {unknown}=", hint)
         options = cls(**given)
         check_card_text("name", options.name)

@@ -45,11 +45,11 @@ def write_new(
     needed, names = with_needed(sources, ())
     with new_file(path, overwrite=overwrite, checksum=checksum, sync=sync) as writer:
         errors = [source.write(writer, names) for source in [*sources, *needed]]
-    rounded = [(one, error) for one, error in zip(sources, errors, strict=False) if error > 0]
+    rounded = [(each, error) for each, error in zip(sources, errors, strict=False) if error > 0]
     of_list = [
-        f"{error:.6g} in HDU {one.options.place}"
-        for one, error in rounded
-        if one.options.place is not None
+        f"{error:.6g} in HDU {each.options.place}"
+        for each, error in rounded
+        if each.options.place is not None
     ]
     if of_list:
         warn(
@@ -57,8 +57,8 @@ def write_new(
             f"{listed(of_list)} of the list"
         )
         return
-    for one, error in rounded:
-        tell_rounding(name_of(path), error, one.unit)
+    for each, error in rounded:
+        tell_rounding(name_of(path), error, each.unit)
 
 
 @contextmanager
@@ -101,9 +101,9 @@ def stream_of(path: Output) -> BinaryIO | None:
         return cast("BinaryIO", path) if hasattr(path, "write") else None
     buffer: BinaryIO | None = getattr(sys.stdout, "buffer", None)
     if buffer is None or sys.stdout.isatty():
-        found = "a stream of text" if buffer is None else "a terminal"
+        actual = "a stream of text" if buffer is None else "a terminal"
         raise usage(
-            f"invalid name '-': expected a file or a pipe as standard output, found {found}",
+            f"invalid name '-': expected a file or a pipe as standard output, found {actual}",
             either("name a file", "name a file, or send the output to one: > OUT.fits"),
         )
     return buffer
@@ -179,5 +179,5 @@ def _is_made(sources: Sequence[HduSource]) -> bool:
 def place_of(hdu: Hdu) -> tuple[_core.FitsFile, int, int]:
     """Return the open file of an HDU, and where the HDU begins and ends in it."""
     core = hdu.file._open_core()
-    found = core.hdu(hdu.index)
-    return core, found.header_offset, found.data_offset + -(-found.data_bytes // _BLOCK) * _BLOCK
+    target = core.hdu(hdu.index)
+    return core, target.header_offset, target.data_offset + -(-target.data_bytes // _BLOCK) * _BLOCK

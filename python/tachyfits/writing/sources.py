@@ -120,25 +120,27 @@ def with_needed(
     there
         Existing HDUs of the file, with their names for messages.
     """
-    known: dict[Name, tuple[str, Hdu]] = {}
+    by_name: dict[Name, tuple[str, Hdu]] = {}
     ours = ((source.label, source.hdu) for source in sources if source.hdu is not None)
     for label, hdu in chain(there, ours):
         if hdu.name:
-            known.setdefault((hdu.name.upper(), hdu.version), (label, hdu))
+            by_name.setdefault((hdu.name.upper(), hdu.version), (label, hdu))
     needed: list[HduSource] = []
     for source in sources:
         for table in companion_hdus(*source.needed):
             owner = f"the image of {source.label}"
-            other, same = known.setdefault((table.name.upper(), table.version), (owner, table))
-            if same is table:
+            other, existing = by_name.setdefault(
+                (table.name.upper(), table.version), (owner, table)
+            )
+            if existing is table:
                 needed += _of_hdu(table, Options())
-            elif _data_of(same) != _data_of(table):
+            elif _data_of(existing) != _data_of(table):
                 raise usage(
                     f"{owner} and {other} have different tables {table.name!r}, and images of one "
                     "file share it",
                     "write them to separate files, and leave out tables of other channels",
                 )
-    return needed, {source.name for source in sources} | {*known}
+    return needed, {source.name for source in sources} | {*by_name}
 
 
 #: Cards of an image of corrections that determine the pixels it corrects.
@@ -289,8 +291,8 @@ def _of_list(hdus: Sequence[Any], options: Options) -> list[HduSource]:
         raise usage(problem, "give pairs (array, header) in the list")
     sources = []
     for place, hdu in enumerate(hdus):
-        one, header = hdu if isinstance(hdu, tuple) and len(hdu) == 2 else (hdu, None)
-        sources += sources_of(one, options.of_item(place, header))
+        data, header = hdu if isinstance(hdu, tuple) and len(hdu) == 2 else (hdu, None)
+        sources += sources_of(data, options.of_item(place, header))
     return sources
 
 

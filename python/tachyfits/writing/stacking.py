@@ -72,17 +72,17 @@ def _with_unit(item: Any) -> tuple[Any, Any]:
     return (array if unit is None else np.asarray(array)), unit
 
 
-def _converted(array: Any, own: Any, wanted: Any) -> Any:
+def _converted(array: Any, own: Any, target: Any) -> Any:
     """Return numbers converted from one unit to another."""
-    if own == wanted:
+    if own == target:
         return array
-    if own is None or wanted is None:
+    if own is None or target is None:
         problem = "some have no unit"
     else:
         from astropy.units import UnitConversionError
 
         try:
-            numbers = own.to(wanted, np.ma.getdata(array))
+            numbers = own.to(target, np.ma.getdata(array))
         except UnitConversionError as error:
             problem = str(error)
         else:

@@ -87,8 +87,8 @@ def _add_table(writer: _core.FileWriter, data: Any, options: Options) -> None:
         )
     if descriptions:
         # Descriptions of objects are in the comments.
-        whole = [name for name, names in table.parts.items() if name not in names]
-        descriptions = {name: descriptions[name] for name in descriptions if name not in whole}
+        objects = [name for name, names in table.parts.items() if name not in names]
+        descriptions = {name: descriptions[name] for name in descriptions if name not in objects}
     names = None if options.columns is None else _names(options.columns, table.parts)
     cards = table.cards(header, names)
     if descriptions:
@@ -124,10 +124,10 @@ def _names(columns: str | Sequence[str], parts: Mapping[str, Sequence[str]]) -> 
 
 def _check_by_name(**options: Any) -> None:
     """Refuse options that are not mappings by column name."""
-    for option, said in options.items():
-        if said is not None and not isinstance(said, Mapping):
+    for option, value in options.items():
+        if value is not None and not isinstance(value, Mapping):
             raise usage(
-                f"invalid {option}: expected a dict by column name, found {said!r}",
+                f"invalid {option}: expected a dict by column name, found {value!r}",
                 f'as {option}={{"MAG": ...}}',
             )
 
@@ -136,8 +136,8 @@ def _copy(writer: _core.FileWriter, table: Table, options: Options) -> None:
     """Write a table as the next HDU of a file, its cells as stored."""
     descriptions, cards = options.descriptions or {}, table_cards(options.header)
     names = None if options.columns is None else _names(options.columns, {})
-    wanted = table._chosen(names)
-    _refuse_unknown(descriptions, [column.name for column in wanted], "descriptions")
+    selected = table._chosen(names)
+    _refuse_unknown(descriptions, [column.name for column in selected], "descriptions")
     if descriptions:
         cards = cards_for(cards, None, descriptions=descriptions)
     if options.name is not None:
@@ -146,7 +146,7 @@ def _copy(writer: _core.FileWriter, table: Table, options: Options) -> None:
         # Arrays of a table that was compressed keep their positions in its heap.
         writer.copy(table.file._open_core(), table.index, cards, **options.run)
         return
-    part = Part(table, wanted, (0, len(table)), **options.run)
+    part = Part(table, selected, (0, len(table)), **options.run)
     copy_into(writer, part, cards=cards, descriptions=descriptions)
 
 
@@ -159,8 +159,8 @@ def _write_columns(
     rows = new[0].data.rows if new else 0
     specs = [column.spec for column in new]
     about = cards_for(time_cards(cards, columns), [column.name for column in columns])
-    kept = with_descriptions(about, columns)
-    writer.begin_table(specs, kept, kind=kind, name=options.name, rows=rows)
+    new_cards = with_descriptions(about, columns)
+    writer.begin_table(specs, new_cards, kind=kind, name=options.name, rows=rows)
     cells = [column.cells() for column in new]
     writer.write_rows(cells, rows, **options.run)
     writer.end_table()
@@ -175,10 +175,10 @@ def new_columns(
         raise usage(
             f"invalid kind={kind!r}: expected binary or ascii", either('leave it out for "binary"')
         )
-    known = forms or {}
-    _refuse_unknown(known, [column.name for column in made], "forms")
+    by_name = forms or {}
+    _refuse_unknown(by_name, [column.name for column in made], "forms")
     column_of = formed_column if kind == "binary" else new_text_column
-    return [column_of(column, known.get(column.name)) for column in made]
+    return [column_of(column, by_name.get(column.name)) for column in made]
 
 
 def chosen(made: list[ColumnData], names: Sequence[str] | None) -> list[ColumnData]:
@@ -201,8 +201,8 @@ def described(
     descriptions: Mapping[str, str] | None,
 ) -> list[ColumnData]:
     """Return columns with these properties set."""
-    for option, said in (("units", units), ("nulls", nulls), ("descriptions", descriptions)):
-        _refuse_unknown(said or {}, [column.name for column in made], option)
+    for option, mapping in (("units", units), ("nulls", nulls), ("descriptions", descriptions)):
+        _refuse_unknown(mapping or {}, [column.name for column in made], option)
     result = []
     for column in made:
         name = column.name
@@ -216,8 +216,8 @@ def described(
     return result
 
 
-def _refuse_unknown(said: Mapping[str, Any], names: Sequence[str], option: str) -> None:
-    unknown = [name for name in said if name not in names]
+def _refuse_unknown(mapping: Mapping[str, Any], names: Sequence[str], option: str) -> None:
+    unknown = [name for name in mapping if name not in names]
     if unknown:
         raise not_found(
             f"invalid {option}: no column is named {unknown[0]!r}",
