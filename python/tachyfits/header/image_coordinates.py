@@ -117,8 +117,8 @@ class ImageCoordinates(Coordinates):
 
         Raises
         ------
-        The image has no such axes, or its axes do not convert to that unit.
-            The image has no such axes, or no values of that unit.
+        UsageError
+            The image has no such axes, or its axes do not convert to that unit.
 
         Examples
         --------

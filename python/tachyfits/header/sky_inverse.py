@@ -60,7 +60,7 @@ def refined(
 def _step(
     forward: Forward, at: tuple[Values, Values], position: tuple[Values, Values]
 ) -> tuple[Values, Values]:
-    """Return Newton's step from pixels, by differences over a pixel."""
+    """Return Newton's step from pixels; derivatives are differences over a pixel."""
     x, y = at
     east, north = _offset(forward(x, y), *position)
     a, c, b, d = np.zeros((4, len(x)))

@@ -199,7 +199,7 @@ def _mask_of(image: Image, value: Any) -> Mask:
 
 
 def threshold_of_values(image: Image, number: float, unit: str | None) -> Threshold:
-    """Return a threshold in the unit of values of a result unit such as "K, km/s"."""
+    """Return a threshold in the value unit of a result unit: K for "K, km/s"."""
     axis = image.channel_axis
     own = "" if axis is None else image.coordinates.axis(axis).unit
     return Threshold(number, None if unit is None else split_units(unit, (*SPECTRAL, own))[1])

@@ -237,7 +237,7 @@ class Operators:
         return _signed("+", self, _SIGN)
 
     def __invert__(self) -> Image:
-        """Return the image that is 1 where this one is 0, and 0 elsewhere."""
+        """Return the logical NOT: 1 where this image is 0, and 0 elsewhere."""
         return _signed("~", self, ATOM)
 
     def __abs__(self) -> Image:

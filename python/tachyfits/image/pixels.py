@@ -169,7 +169,7 @@ class Pixels(ImageHdu):
         return pixels
 
     def __getitem__(self, index: Any) -> Any:
-        # For a few pixels, the engine is faster than index resolution in Python.
+        # The engine reads a few pixels faster than Python resolves the index.
         values = self._core_image().indexed(index, self._file._threads)
         if values is not None:
             return values

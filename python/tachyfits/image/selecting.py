@@ -274,7 +274,7 @@ class Selecting(Operations):
 
 
 def section_of(image: Image, index: Any) -> Section:
-    """Return the section of an image for an index in world coordinates of a result."""
+    """Return the section of a result's image that an index in world coordinates selects."""
     is_spectrum = image.ndim == 1
     choice = Selection(None if is_spectrum else index, index if is_spectrum else None, mode="trim")
     resolved = choice.resolve(image)

@@ -90,7 +90,7 @@ def spectra(
 
 
 def _axis_cards(header: Header, channels: Channels, frame: str | None) -> dict[str, Any]:
-    """Return the cards of the axis of a spectrum with converted coordinates."""
+    """Return the axis cards of a spectrum whose coordinates were converted."""
     described = channels.described
     if described is None:
         return {}

@@ -108,8 +108,8 @@ def to_columns(
 
     Raises
     ------
-    The kind of the table is unsupported, or FITS cannot represent a column.
-        It is of an unknown kind, or FITS cannot represent a column.
+    UsageError
+        The kind of the table is unsupported, or FITS cannot represent a column.
     """
     data, parts = with_parts(data, descriptions, theirs)
     kind = kind_of(data)

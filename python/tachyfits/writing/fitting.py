@@ -45,10 +45,9 @@ def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
 
     Raises
     ------
-    A value does not fit: too large, not whole, too long, of another shape, or undefined in a column
-    without a value for that.
-        A value cannot be held: too large, not whole, too long, of another shape, or undefined in a
-        column that has nothing for that.
+    UsageError
+        A value does not fit: too large, not whole, too long, of another shape, or undefined in a
+        column without a value for that.
     """
     if not data.rows:
         # An empty array fits any type.

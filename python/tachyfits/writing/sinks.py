@@ -167,7 +167,7 @@ class FileBytes:
 
 
 def _is_made(sources: Sequence[HduSource]) -> bool:
-    """Return whether the only HDU is from a file that is computed, or in memory."""
+    """Return whether the only HDU is computed or in memory."""
     [source, *others] = sources
     if others or source.hdu is None or not source.is_copy or source.options.name is not None:
         return False
