@@ -81,13 +81,13 @@ class Grid:
     @property
     def spectral(self) -> Axis | None:
         """Spectral axis; None if it has no coordinates."""
-        found = self.coordinates
+        coordinates = self.coordinates
         if not self.has_channels:
             return None
-        if self.axis is not None or found.spectral_axis is None:
+        if self.axis is not None or coordinates.spectral_axis is None:
             return self.axis
         try:
-            axis = found.axis(found.spectral_axis)
+            axis = coordinates.axis(coordinates.spectral_axis)
         except TachyfitsError:
             return None
         return axis if axis.has_coordinate else None

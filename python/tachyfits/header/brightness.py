@@ -240,13 +240,13 @@ def setting_of_result(
 def _setting(
     coordinates: Coordinates,
     shape: Sequence[int],
-    asked: Asked,
+    request: Asked,
     beams_in: Callable[[], Beam | Beams | None],
     channels: WorldAxis | None,
 ) -> Setting:
     def beam_area() -> Numbers:
-        if asked.beam is not None:
-            return _asked_area(asked.beam)
+        if request.beam is not None:
+            return _asked_area(request.beam)
         beams = beams_in()
         if beams is None:
             raise _no_beam()
@@ -264,8 +264,8 @@ def _setting(
         return _along(beams.solid_angle, plane_axes(beams, coordinates), len(shape))
 
     def frequency() -> Numbers:
-        line = Line(None, asked.rest, asked.convention, asked.rest_medium)
-        hertz, axis = frequencies(coordinates, shape, asked.frequency, line, channels)
+        line = Line(None, request.rest, request.convention, request.rest_medium)
+        hertz, axis = frequencies(coordinates, shape, request.frequency, line, channels)
         return hertz if axis is None else _along(hertz, [axis], len(shape))
 
     return Setting(beam_area, lambda: _pixel_area(coordinates), frequency)

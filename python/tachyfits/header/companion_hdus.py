@@ -36,11 +36,11 @@ def companion_hdus(coordinates: Coordinates, cards: Iterable[tuple[Kind, Any]]) 
         elif (image := coordinates.cards.lookup_of(kind, value)) is not None:
             lookups[image] = _correction(coordinates, *image, kind.keyword)
     tables: dict[tuple[str, int], dict[str, Any]] = {}
-    for axis, named in texts.items():
+    for axis, names in texts.items():
         if algorithm_of(coordinates.cards.text(f"CTYPE{axis}")) != "TAB":
             continue
-        name, version = named.get(0, ""), versions.get(axis, 1)
-        columns = [named[n] for n in (1, 2) if named.get(n)]
+        name, version = names.get(0, ""), versions.get(axis, 1)
+        columns = [names[n] for n in (1, 2) if names.get(n)]
         if not name or not columns:
             raise usage(f"its table is not named: PS{axis}_0 and PS{axis}_1", "use pixels")
         table = _beside(coordinates, name, version, f"CTYPE{axis}")
@@ -54,10 +54,10 @@ def companion_hdus(coordinates: Coordinates, cards: Iterable[tuple[Kind, Any]]) 
     from astropy.io import fits
 
     hdus = [fits.PrimaryHDU(), *lookups.values()]
-    for (name, version), found in tables.items():
-        kinds = [(column, "f8", array.shape[1:]) for column, array in found.items()]
-        rows = np.zeros(len(next(iter(found.values()))), dtype=kinds)
-        for column, array in found.items():
+    for (name, version), arrays_by_column in tables.items():
+        kinds = [(column, "f8", array.shape[1:]) for column, array in arrays_by_column.items()]
+        rows = np.zeros(len(next(iter(arrays_by_column.values()))), dtype=kinds)
+        for column, array in arrays_by_column.items():
             rows[column] = array
         hdus.append(fits.BinTableHDU(rows, name=name, ver=version))
     return fits.HDUList(hdus)

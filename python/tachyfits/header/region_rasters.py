@@ -345,12 +345,12 @@ def _cells(placed: Placed, sky: Sky, height: int, width: int) -> _Cells:
         )
     across, up = (np.arange(0, length, size) for length in (width, height))
     cells = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
-    whole: list[NDArray[np.int64]] = []
+    inner: list[NDArray[np.int64]] = []
     patches: list[Patches] = []
     for finer in (*sizes[1:], None):
         may_be_empty = finer is not None and size * _DENSE <= min(height, width)
         inside, maybe = _sorted_cells(placed, sky, cells, size, may_be_empty, patches)
-        whole.append(np.pad(cells[inside], ((0, 0), (0, 1)), constant_values=size))
+        inner.append(np.pad(cells[inside], ((0, 0), (0, 1)), constant_values=size))
         cells = cells[maybe]
         if finer is None:
             break
@@ -359,7 +359,7 @@ def _cells(placed: Placed, sky: Sky, height: int, width: int) -> _Cells:
         cells = (cells[:, None] + offsets).reshape(-1, 2)
         cells = cells[(cells[:, 0] < width) & (cells[:, 1] < height)]
         size = finer
-    return _Cells(np.concatenate(whole), cells, patches)
+    return _Cells(np.concatenate(inner), cells, patches)
 
 
 def _sorted_cells(
@@ -411,8 +411,8 @@ def _sorted_cells(
 def _band(placed: Placed, sky: Sky, rows: range, cells: _Cells, width: int) -> NDArray[np.uint64]:
     """Return the spans of a band of rows."""
     size, first = _CELLS[-1], rows.start
-    whole = cells.whole
-    inner = whole[(whole[:, 1] < rows.stop) & (whole[:, 1] + whole[:, 2] > first)]
+    all_inner = cells.whole
+    inner = all_inner[(all_inner[:, 1] < rows.stop) & (all_inner[:, 1] + all_inner[:, 2] > first)]
     border = cells.border[_in_rows(cells.border, rows)]
     patches = [part.some(_in_rows(part.cells, rows)) for part in cells.patches]
     patches = [part for part in patches if len(part.cells)]
@@ -465,16 +465,16 @@ def _interpolated(
     size = _CELLS[-1]
     middles, radius = patches.middles(size)
     away, radius = placed.distance(middles), radius * _SAFETY
-    whole = away + radius < placed.core
-    border = ~(whole | (away - radius > placed.reach))
-    found: list[NDArray[np.bool_]] = []
+    inner = away + radius < placed.core
+    border = ~(inner | (away - radius > placed.reach))
+    masks: list[NDArray[np.bool_]] = []
     corners = (patches.cells - np.array(origin)) // size
-    for chosen in (whole, border):
-        number, y, x = np.nonzero(chosen)
+    for parts in (inner, border):
+        number, y, x = np.nonzero(parts)
         at_x, at_y = corners[number, 0] + x, corners[number, 1] + y
-        kept = at_y < len(blocks)
-        number, y, x, at_x, at_y = (part[kept] for part in (number, y, x, at_x, at_y))
-        if chosen is whole:
+        valid = at_y < len(blocks)
+        number, y, x, at_x, at_y = (part[valid] for part in (number, y, x, at_x, at_y))
+        if parts is inner:
             blocks[at_y, at_x] = True
     at_once = _BLOCK // (size * size)
     for begin in range(0, len(number), at_once):
@@ -489,8 +489,8 @@ def _interpolated(
                 for at, offset, start in zip((at_x, at_y), (column, line), origin, strict=True)
             )
             inside[near] = placed.contains(directions(sky, columns, lines))
-        found.append(inside.reshape(-1, size, size))
-    pixels = np.concatenate(found) if found else np.empty((0, size, size), np.bool_)
+        masks.append(inside.reshape(-1, size, size))
+    pixels = np.concatenate(masks) if masks else np.empty((0, size, size), np.bool_)
     return at_x, at_y, pixels
 
 

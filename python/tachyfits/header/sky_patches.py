@@ -113,7 +113,7 @@ def _weights(size: int, count: int, step: int) -> Vectors:
     places = (at / size + 0.5) / 2 * (count - 1)
     numbers = np.arange(count)
     weights = np.ones((len(at), count))
-    for one in range(count):
-        for other in numbers[numbers != one]:
-            weights[:, one] *= (places - other) / (one - other)
+    for sample in range(count):
+        for other in numbers[numbers != sample]:
+            weights[:, sample] *= (places - other) / (sample - other)
     return weights

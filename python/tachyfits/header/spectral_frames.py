@@ -97,11 +97,11 @@ def _factor(coordinates: Coordinates, own: str, to: str, location: Any) -> float
     if not {"TOPOCENT", "GEOCENT"} & {own, to}:
         return _shift(to, longitude, latitude) / _shift(own, longitude, latitude)
     observer = _observatory(coordinates, {own, to}, location)
-    found = [
+    shifts = [
         1.0 if name == "TOPOCENT" else _shift_by_astropy(name, longitude, latitude, observer)
         for name in (own, to)
     ]
-    return found[1] / found[0]
+    return shifts[1] / shifts[0]
 
 
 def _shift(frame: str, longitude: float, latitude: float) -> float:

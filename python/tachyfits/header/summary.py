@@ -154,8 +154,8 @@ def _sexagesimal(value: float, digits: int) -> str:
     units = round(value * 3600 * 10**digits)
     seconds, fraction = divmod(units, 10**digits)
     minutes, seconds = divmod(seconds, 60)
-    whole, minutes = divmod(minutes, 60)
-    return f"{whole:02}:{minutes:02}:{seconds:02}.{fraction:0{digits}}"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:02}:{minutes:02}:{seconds:02}.{fraction:0{digits}}"
 
 
 def _angles_text(one: float, other: float) -> str:

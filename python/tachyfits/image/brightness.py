@@ -156,15 +156,15 @@ def flux_of(
             "give an image of brightness or flux density (Jy/beam, K, MJy/sr, Jy), or the "
             "statistic sum",
         )
-    per_pixel, whole = units
+    per_pixel, flux_unit = units
     if wanted is not None:
         target = asked_pixel_unit(wanted)
-        whole = text_of_unit(target) or ""
+        flux_unit = text_of_unit(target) or ""
         # Values in Jy add up unconverted; values in Jy/pixel add up to Jy.
         own = pixel_unit(image.unit or "")
         adds_up = own is not None and own.is_equivalent(target, u.spectral_density(1.0 * u.Hz))
-        per_pixel = whole if adds_up else text_of_unit(target / u.pix) or ""
+        per_pixel = flux_unit if adds_up else text_of_unit(target / u.pix) or ""
     if per_pixel is None:
-        return Prepared(image, whole, "sum", line)
+        return Prepared(image, flux_unit, "sum", line)
     pixels, _, factor = _converted(image, per_pixel, asked, "sum", kept)
-    return Prepared(pixels, whole, "sum", line, factor)
+    return Prepared(pixels, flux_unit, "sum", line, factor)

@@ -413,8 +413,8 @@ class Choice:
         pieces = []
         for axis, hit in zip(sky, (mask.any(axis=1), mask.any(axis=0)), strict=True):
             start, _, step = where.ranges[axis]
-            found = np.flatnonzero(hit)
-            first, count = (int(found[0]), int(np.ptp(found)) + 1) if found.size else (0, 0)
+            numbers = np.flatnonzero(hit)
+            first, count = (int(numbers[0]), int(np.ptp(numbers)) + 1) if numbers.size else (0, 0)
             within = within.replace(axis, (start + first * step, count, step))
             pieces.append(slice(first, first + count))
         return within, mask[tuple(pieces)]

@@ -67,12 +67,12 @@ def _zero(header: Header) -> float:
     return zero * float(unit.to("s"))
 
 
-def _split(header: Header, name: str, whole: str) -> float:
+def _split(header: Header, name: str, integer: str) -> float:
     """Return a number from one card, or from two: its integer part and its fraction."""
     if name in header:
         return float(header[name])
-    fraction = whole[:-1] + "F"
-    return float(header.get(whole, 0.0)) + float(header.get(fraction, 0.0))
+    fraction = integer[:-1] + "F"
+    return float(header.get(integer, 0.0)) + float(header.get(fraction, 0.0))
 
 
 def _reference(header: Header) -> float | None:

@@ -182,8 +182,8 @@ class TableReading(Hdu):
             if self._compression is not None:
                 problem = f"{self._where()} is a {self._compression.text}: table[{key!r}]"
                 raise usage(problem, self._compression.hint)
-            shown = "an array" if any(isinstance(each, np.ndarray) for each in keys) else repr(key)
-            problem = f"{self._where()}: table[{shown}]: an index selects a column"
+            text = "an array" if any(isinstance(each, np.ndarray) for each in keys) else repr(key)
+            problem = f"{self._where()}: table[{text}]: an index selects a column"
             raise usage(
                 problem, either("use table.read(rows=...) for rows; table[mask] takes bools")
             )

@@ -306,7 +306,7 @@ def row_cells(
 
 
 def _data_of_each(
-    columns: tuple[TableColumn, ...], made: list[ColumnData]
+    columns: tuple[TableColumn, ...], data_of_rows: list[ColumnData]
 ) -> tuple[dict[str, ColumnData], list[str]]:
     """Return the values for each column by key, and the names that match no column.
 
@@ -316,14 +316,14 @@ def _data_of_each(
     by_key: dict[str, ColumnData] = {}
     for spelling in (str.rstrip, lambda name: name.rstrip().upper()):
         by_name: dict[str, list[ColumnData]] = {}
-        for data in made:
+        for data in data_of_rows:
             by_name.setdefault(spelling(data.name), []).append(data)
         for column in columns:
             for name in (spelling(column.key), spelling(column.name)):
                 if column.key not in by_key and by_name.get(name):
                     by_key[column.key] = by_name[name].pop(0)
-        made = [data for several in by_name.values() for data in several]
-    return by_key, [data.name for data in made]
+        data_of_rows = [data for several in by_name.values() for data in several]
+    return by_key, [data.name for data in data_of_rows]
 
 
 def _repeated(cell: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:

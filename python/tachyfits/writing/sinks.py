@@ -42,9 +42,9 @@ def write_new(
 ) -> None:
     """Write data as a new file: see `tachyfits.write` for the options."""
     sources = sources_of(data, Options.of(**options))
-    needed, names = with_needed(sources, ())
+    companions, names = with_needed(sources, ())
     with new_file(path, overwrite=overwrite, checksum=checksum, sync=sync) as writer:
-        errors = [source.write(writer, names) for source in [*sources, *needed]]
+        errors = [source.write(writer, names) for source in [*sources, *companions]]
     rounded = [(each, error) for each, error in zip(sources, errors, strict=False) if error > 0]
     of_list = [
         f"{error:.6g} in HDU {each.options.place}"

@@ -158,7 +158,7 @@ def _data_of(hdu: Hdu) -> tuple[Any, ...]:
 
 
 def _of_array(
-    data: Any, options: Options, needed: tuple[bytes, str] = (b"", "")
+    data: Any, options: Options, companions: tuple[bytes, str] = (b"", "")
 ) -> list[HduSource]:
     """Return pixels in memory, or those of an image under another header."""
     if isinstance(data, (list, tuple)):
@@ -178,7 +178,7 @@ def _of_array(
             compression=engine_compression(options.compress, pixels.shape, dtype), **options.run,
         )  # fmt: skip
 
-    return [HduSource(write, options, needed=needed, unit=unit)]
+    return [HduSource(write, options, needed=companions, unit=unit)]
 
 
 def _of_image(image: Any, options: Options) -> list[HduSource]:
@@ -207,10 +207,10 @@ def _of_image(image: Any, options: Options) -> list[HduSource]:
             buffering=image.file.buffering, **options.run,
         )  # fmt: skip
 
-    needed = (b"" if is_opaque else image._core_image().companion_bytes(), image.file.name)
+    companions = (b"" if is_opaque else image._core_image().companion_bytes(), image.file.name)
     is_copy = options.compress is None and not options.among(OF_IMAGES)
     unit = None if is_opaque else image.unit
-    return [HduSource(write, options, image, is_copy, needed, unit)]
+    return [HduSource(write, options, image, is_copy, companions, unit)]
 
 
 def _of_hdu(hdu: Hdu, options: Options) -> list[HduSource]:
@@ -263,8 +263,8 @@ def _of_restored(pair: Any, options: Options) -> list[HduSource]:
 def _of_measured(data: Any, options: Options) -> list[HduSource]:
     """Return a plane or a spectrum."""
     array, header = data.as_written(options.header)
-    needed = (data.companions, data.source) if options.header is None else (b"", "")
-    return _of_array(array, replace(options, header=header), needed)
+    companions = (data.companions, data.source) if options.header is None else (b"", "")
+    return _of_array(array, replace(options, header=header), companions)
 
 
 def _of_nddata(data: Any, options: Options) -> list[HduSource]:
