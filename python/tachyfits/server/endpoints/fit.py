@@ -81,9 +81,9 @@ async def fit(
 
     Each component has an amplitude, centre, full width at half maximum and integral with standard
     errors; ``units`` gives their units. The noise is the deviation of the channels ``line_free``
-    from a baseline of the same order (0 by default); ``chi2`` is relative to it. ``model`` has one
-    value per channel of the fit, from channel ``first``, counted from 1. The numbers of a failed
-    fit are null; ``meaning`` gives the reason.
+    from a baseline of the same order (0 by default); ``chi2`` is divided by the squared noise.
+    ``model`` has one value per channel of the fit, from channel ``first``, counted from 1. The
+    numbers of a failed fit are null; ``meaning`` gives the reason.
     """
 
     def make(asked: Asked) -> Response:
