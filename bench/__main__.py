@@ -65,10 +65,10 @@ def arguments(words: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--list", action="store_true", help="show definitions, inputs and peers")
     sizes = parser.add_mutually_exclusive_group()
-    for name, what in report.SIZE_WORDS.items():
+    for name, description in report.SIZE_WORDS.items():
         default = " (the default)" * (name == LAPTOP)
         choice = {"dest": "size", "action": "store_const", "const": name, "default": LAPTOP}
-        sizes.add_argument(f"--{name}", help=what + default, **choice)
+        sizes.add_argument(f"--{name}", help=description + default, **choice)
     parser.add_argument("--strict-bars", action="store_true", help="a missed bar is a failure")
     parser.add_argument(
         "--gate",
@@ -121,16 +121,18 @@ def arguments(words: list[str]) -> argparse.Namespace:
 
 def chosen(names: list[str] | None, size: str) -> list[Definition]:
     """Pick the definitions whose name has one of `names` in it; None: all."""
-    known = definitions.load(size=size)
-    order = [[name in d.name for name in names or [""]] for d in known]
+    all_definitions = definitions.load(size=size)
+    order = [[name in d.name for name in names or [""]] for d in all_definitions]
     first = sorted((has.index(True), number) for number, has in enumerate(order) if any(has))
-    found = [known[number] for _, number in first]
-    if not found:
+    result = [all_definitions[number] for _, number in first]
+    if not result:
         raise BenchError(f"--only {names} names no definition\nsee: python -m bench --list")
-    return found
+    return result
 
 
-def show(selected: list[Definition], inputs: dict[str, data.Input], known: dict[str, Any]) -> None:
+def show(
+    selected: list[Definition], inputs: dict[str, data.Input], peer_table: dict[str, Any]
+) -> None:
     """List definitions, inputs and peers, and those that are missing."""
     for definition in selected:
         print(f"{definition.name}: {definition.title}")
@@ -138,11 +140,11 @@ def show(selected: list[Definition], inputs: dict[str, data.Input], known: dict[
             print(f"    row {bar.row}: {bar.claim} ({bar.kind}, limit {bar.limit})")
     lines = [["input", "there", "GB", "path"]]
     for name in sorted({name for d in selected for name in d.inputs}):
-        wanted = inputs[name]
-        there = "yes" if data.is_right(wanted) else "no"
-        lines.append([name, there, str(wanted.recipe.get("gigabytes", "?")), str(wanted.path)])
+        source = inputs[name]
+        there = "yes" if data.is_right(source) else "no"
+        lines.append([name, there, str(source.recipe.get("gigabytes", "?")), str(source.path)])
     print("\n" + report.aligned(lines) + "\n")
-    for peer in known.values():
+    for peer in peer_table.values():
         reason = peer.missing()
         state = f"MISSING: {reason}" if reason else peer.version_text()
         print(f"{peer.name}: {peer.title}: {state}")
@@ -150,19 +152,21 @@ def show(selected: list[Definition], inputs: dict[str, data.Input], known: dict[
 
 def warnings(where: Path) -> list[str]:
     """List what makes numbers from this machine worth less."""
-    found = []
+    result = []
     kind = data.file_system(where)
     if kind in ("tmpfs", "overlay", "nfs", "nfs4", "fuse", "9p"):
-        found.append(f"the inputs are on {kind}, not on a real local file system; choose by --data")
+        result.append(
+            f"the inputs are on {kind}, not on a real local file system; choose by --data"
+        )
     load = os.getloadavg()[0]
     if load > 0.5:
-        found.append(f"load average is {load:.1f} before the first run: something else is running")
-    return found
+        result.append(f"load average is {load:.1f} before the first run: something else is running")
+    return result
 
 
 def measure_one(
     definition: Definition,
-    known: dict[str, Any],
+    peer_table: dict[str, Any],
     inputs: dict[str, data.Input],
     options: argparse.Namespace,
     session: measure.Session | None,
@@ -173,18 +177,18 @@ def measure_one(
         for other in inputs.values():
             if other.name not in definition.inputs and other.path.exists():
                 drop(other.path)
-    if reason := too_big(definition, inputs, known) if definition.size == FULL else None:
+    if reason := too_big(definition, inputs, peer_table) if definition.size == FULL else None:
         say(f"  NOT MEASURED: {reason}")
         return {c.name: Result(c, missing=reason) for c in definition.contestants}, 0
-    wanted = [inputs[name] for name in definition.inputs]
-    for one in wanted:
-        data.ensure(one, say)
-    size = wanted[0].path.stat().st_size if wanted else 0
-    with scratch_folder(wanted) as scratch:
+    sources = [inputs[name] for name in definition.inputs]
+    for source in sources:
+        data.ensure(source, say)
+    size = sources[0].path.stat().st_size if sources else 0
+    with scratch_folder(sources) as scratch:
         results = measure.run(
             definition,
-            known,
-            source_of(definition, inputs, known, scratch, say),
+            peer_table,
+            source_of(definition, inputs, peer_table, scratch, say),
             repeat=rounds(definition, options),
             all_threads=options.threads or host.cores(),
             timed=is_timed(definition, options),
@@ -195,7 +199,7 @@ def measure_one(
 
 
 def too_big(
-    definition: Definition, inputs: dict[str, data.Input], known: dict[str, Any]
+    definition: Definition, inputs: dict[str, data.Input], peer_table: dict[str, Any]
 ) -> str | None:
     """Say what this machine has too little of for a definition; None when it has enough."""
     available = host.memory("MemAvailable")
@@ -203,27 +207,27 @@ def too_big(
         return f"needs {definition.memory_gb:g} GB of memory, {available:.1f} GB are available"
     paths = [inputs[name].path for name in definition.inputs]
     free = min(map(data.free_bytes, paths), default=0) / 1e9
-    absent = [inputs[name] for name in definition.inputs if not inputs[name].path.exists()]
-    written = [
-        c.disk_gb for c in definition.contestants if c.disk_gb and not known[c.peer].missing()
+    missing_inputs = [inputs[name] for name in definition.inputs if not inputs[name].path.exists()]
+    output_gb = [
+        c.disk_gb for c in definition.contestants if c.disk_gb and not peer_table[c.peer].missing()
     ]
-    needed = max([definition.disk_gb, *written])
-    needed += sum(one.recipe.get("gigabytes", 0) for one in absent)
-    if needed and free < needed + data.RESERVE / 1e9:
+    required = max([definition.disk_gb, *output_gb])
+    required += sum(source.recipe.get("gigabytes", 0) for source in missing_inputs)
+    if required and free < required + data.RESERVE / 1e9:
         reserve = f"and {data.RESERVE / 1e9:.1f} GB to spare"
-        return f"needs {needed:g} GB of disk {reserve}, {free:.1f} GB are free"
+        return f"needs {required:g} GB of disk {reserve}, {free:.1f} GB are free"
     return None
 
 
 def scaled(
     definition: Definition,
     inputs: dict[str, data.Input],
-    known: dict[str, Any],
+    peer_table: dict[str, Any],
     where: Path,
     say: Any,
 ) -> tuple[Definition, dict[str, data.Input]]:
     """Take the laptop's inputs where this machine has no room for full ones, and say so."""
-    reason = too_big(definition, inputs, known) if definition.size == FULL else None
+    reason = too_big(definition, inputs, peer_table) if definition.size == FULL else None
     smaller = [d for d in definitions.load(size=LAPTOP) if d.name == definition.name]
     if reason is None or not smaller:
         return definition, inputs
@@ -234,49 +238,49 @@ def scaled(
 def source_of(
     definition: Definition,
     inputs: dict[str, data.Input],
-    known: dict[str, Any],
+    peer_table: dict[str, Any],
     scratch: Path | None,
     say: Any,
 ) -> Source:
     """Say what a definition reads and which answers are right, those of operations included."""
 
     def of(names: tuple[str, ...], own: str = "") -> Source:
-        answers, wanted = dict(definition.expected), [inputs[name] for name in names]
-        if not wanted:
+        answers, sources = dict(definition.expected), [inputs[name] for name in names]
+        if not sources:
             return Source(None, answers)
-        record = data.record(wanted[0])
+        record = data.record(sources[0])
         answers |= record["expected"]
         reading = [c for c in definition.contestants if c.input == own]
-        written = {c.output for c in reading if not known[c.peer].missing()} - {""}
-        for name in sorted(written | set(definition.operations)):
-            answers |= data.operation(wanted, name, say)
-        second = wanted[1].path if len(wanted) > 1 else None
+        outputs = {c.output for c in reading if not peer_table[c.peer].missing()} - {""}
+        for name in sorted(outputs | set(definition.operations)):
+            answers |= data.operation(sources, name, say)
+        second = sources[1].path if len(sources) > 1 else None
 
         def check_output(path: Path, operation: str) -> dict[str, Any]:
-            return data.check_output(path, wanted[0], operation)
+            return data.check_output(path, sources[0], operation)
 
-        return Source(wanted[0].path, answers, record["pixels"], second, scratch, check_output)
+        return Source(sources[0].path, answers, record["pixels"], second, scratch, check_output)
 
     own = {name: of((name,), name) for name in definition.own_inputs}
     return replace(of(definition.shared_inputs), own=own)
 
 
 @contextlib.contextmanager
-def scratch_folder(wanted: list[data.Input]) -> Iterator[Path | None]:
+def scratch_folder(inputs: list[data.Input]) -> Iterator[Path | None]:
     """Have a folder for what is written, on the file system of the inputs, and clear it away."""
-    if not wanted:
+    if not inputs:
         yield None
         return
-    where = wanted[0].path.parent
-    for left in where.glob("scratch-*-*"):  # by a run that was killed
-        if not Path("/proc", left.name.split("-")[1]).exists():
-            shutil.rmtree(left, ignore_errors=True)
+    where = inputs[0].path.parent
+    for leftover in where.glob("scratch-*-*"):  # by a run that was killed
+        if not Path("/proc", leftover.name.split("-")[1]).exists():
+            shutil.rmtree(leftover, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=f"scratch-{os.getpid()}-", dir=where) as name:
         yield Path(name)
 
 
 def make_room(
-    later: list[Definition], inputs: dict[str, data.Input], known: dict[str, Any], say: Any
+    later: list[Definition], inputs: dict[str, data.Input], peer_table: dict[str, Any], say: Any
 ) -> None:
     """Delete large inputs that are not read again, and more of them where the disk is short.
 
@@ -284,19 +288,20 @@ def make_room(
     """
     reads = [name for definition in later for name in definition.inputs]
     large = [
-        one
-        for one in inputs.values()
-        if one.recipe.get("gigabytes", 0) >= 1 and one.path.exists()
-        if not later or one.name not in later[0].inputs
+        source
+        for source in inputs.values()
+        if source.recipe.get("gigabytes", 0) >= 1 and source.path.exists()
+        if not later or source.name not in later[0].inputs
     ]
-    unread = [one for one in large if one.name not in reads]
-    rest = sorted(
-        (one for one in large if one.name in reads), key=lambda one: reads.index(one.name)
+    unread = [source for source in large if source.name not in reads]
+    still_read = sorted(
+        (source for source in large if source.name in reads),
+        key=lambda source: reads.index(source.name),
     )
-    while unread or (rest and later and too_big(later[0], inputs, known)):
-        one = unread.pop() if unread else rest.pop()
-        say(f"  deleting {one.path}")
-        data.remove(one)
+    while unread or (still_read and later and too_big(later[0], inputs, peer_table)):
+        source = unread.pop() if unread else still_read.pop()
+        say(f"  deleting {source.path}")
+        data.remove(source)
 
 
 class Sessions:
@@ -341,21 +346,23 @@ def rounds(definition: Definition, options: argparse.Namespace) -> int:
 def run(options: argparse.Namespace) -> int:
     """Measure, keep, show; the exit status."""
     selected = chosen(options.only, options.size)
-    known = peers.load()
+    peer_table = peers.load()
     for name in options.without:
-        if name not in known:
-            raise BenchError(f"--without {name!r} names no peer; there are {', '.join(known)}")
-        known[name] = replace(known[name], left_out="left out by --without")
+        if name not in peer_table:
+            raise BenchError(f"--without {name!r} names no peer; there are {', '.join(peer_table)}")
+        peer_table[name] = replace(peer_table[name], left_out="left out by --without")
     if options.gate:  # CASA takes minutes
-        slow = [name for name, peer in known.items() if peer.on_request]
-        known |= {name: replace(known[name], left_out="not part of the gate") for name in slow}
+        slow = [name for name, peer in peer_table.items() if peer.on_request]
+        peer_table |= {
+            name: replace(peer_table[name], left_out="not part of the gate") for name in slow
+        }
     where = data.folder(options.data)
     inputs = data.load(where, size=options.size)
     if options.list:
-        show(selected, inputs, known)
+        show(selected, inputs, peer_table)
         return 0
     if options.command == "inputs":
-        return make_inputs(selected, inputs, known, where)
+        return make_inputs(selected, inputs, peer_table, where)
     machine = host.describe() | {"file_system": data.file_system(where)}
     machine |= {"all_threads": options.threads or host.cores(), "warnings": warnings(where)}
 
@@ -366,7 +373,7 @@ def run(options: argparse.Namespace) -> int:
     for warning in machine["warnings"]:
         print(f"WARNING: {warning}", file=sys.stderr)
     folder = destination(options, machine)
-    sessions = Sessions(known)
+    sessions = Sessions(peer_table)
     measured: Measured = []
     verdicts: list[bars.Verdict] = []
     problems: list[str] = []
@@ -374,19 +381,19 @@ def run(options: argparse.Namespace) -> int:
         say(f"{definition.name}: {definition.title}")
         start = time.monotonic()
         if options.drop_inputs:
-            make_room(selected[number - 1 :], inputs, known, say)
-        definition, own = scaled(definition, inputs, known, where, say)
+            make_room(selected[number - 1 :], inputs, peer_table, say)
+        definition, run_inputs = scaled(definition, inputs, peer_table, where, say)
         session = sessions.of(definition)
-        found = measure_one(definition, known, own, options, session, say)
-        if options.gate and any(map(bars.below_gate, bars.judge(definition, found[0]))):
+        outcome = measure_one(definition, peer_table, run_inputs, options, session, say)
+        if options.gate and any(map(bars.below_gate, bars.judge(definition, outcome[0]))):
             say("  below the gate: once more")
-            found = measure_one(definition, known, own, options, session, say)
-        measured.append((definition, *found))
+            outcome = measure_one(definition, peer_table, run_inputs, options, session, say)
+        measured.append((definition, *outcome))
         say(f"  took {time.monotonic() - start:.0f} s")
         # After each, so that an hour's run that is cut off leaves what it has measured.
         verdicts = [v for d, results, _ in measured for v in bars.judge(d, results)]
         verdicts.sort(key=lambda verdict: report.row_order(verdict.bar.row))
-        problems = account(measured, known, machine)
+        problems = account(measured, peer_table, machine)
         report.write(folder, machine, measured, verdicts, size=options.size)
     sessions.close()
     print(report.on_screen(measured, verdicts))
@@ -396,36 +403,41 @@ def run(options: argparse.Namespace) -> int:
             print(f"written: {path}", flush=True)
     for line in problems:
         print(line, file=sys.stderr)
-    wrong = any(result.wrong for _, results, _ in measured for result in results.values())
+    has_wrong = any(result.wrong for _, results, _ in measured for result in results.values())
     below = [verdict for verdict in verdicts if options.gate and bars.below_gate(verdict)]
     for verdict in below:
         print(f"BELOW THE GATE: {report.below_gate(verdict)}")
-    if any(known[c.peer].unbuilt() for definition in selected for c in definition.contestants):
+    if any(peer_table[c.peer].unbuilt() for definition in selected for c in definition.contestants):
         return 2
-    return exit_status(verdicts, wrong=wrong or bool(below), strict=options.strict_bars)
+    return exit_status(verdicts, wrong=has_wrong or bool(below), strict=options.strict_bars)
 
 
 def make_inputs(
-    selected: list[Definition], inputs: dict[str, data.Input], known: dict[str, Any], where: Path
+    selected: list[Definition],
+    inputs: dict[str, data.Input],
+    peer_table: dict[str, Any],
+    where: Path,
 ) -> int:
     """Make the inputs and the expected answers of all definitions, as far as the disk allows."""
     for definition in selected:
-        if reason := too_big(definition, inputs, known):
+        if reason := too_big(definition, inputs, peer_table):
             print(f"{definition.name}: {reason}", flush=True)
             continue
-        wanted = [inputs[name] for name in definition.inputs]
-        for one in wanted:
-            data.ensure(one)
-        with scratch_folder(wanted) as scratch:
-            source_of(definition, inputs, known, scratch, print)
+        sources = [inputs[name] for name in definition.inputs]
+        for source in sources:
+            data.ensure(source)
+        with scratch_folder(sources) as scratch:
+            source_of(definition, inputs, peer_table, scratch, print)
     return 0
 
 
-def account(measured: Measured, known: dict[str, Any], machine: dict[str, Any]) -> list[str]:
+def account(measured: Measured, peer_table: dict[str, Any], machine: dict[str, Any]) -> list[str]:
     """Complete the description of the run: versions, missing peers; list the important messages."""
-    used = [known[name] for name in sorted({c.peer for d, *_ in measured for c in d.contestants})]
-    missing = {peer.name: reason for peer in used if (reason := peer.missing())}
-    versions = {peer.name: peer.version_text() for peer in used if peer.name not in missing}
+    used_peers = [
+        peer_table[name] for name in sorted({c.peer for d, *_ in measured for c in d.contestants})
+    ]
+    missing = {peer.name: reason for peer in used_peers if (reason := peer.missing())}
+    versions = {peer.name: peer.version_text() for peer in used_peers if peer.name not in missing}
     debug = "this project is a debug build: its times mean nothing"
     if "debug build" in versions.get("tachyfits", "") and debug not in machine["warnings"]:
         machine["warnings"].append(debug)
@@ -462,11 +474,11 @@ def exit_status(verdicts: list[bars.Verdict], *, wrong: bool, strict: bool) -> i
 def main() -> int:
     """Run the command line."""
     words = sys.argv[1:]
-    own = OTHERS.get(words[0]) if words else None
+    subcommand = OTHERS.get(words[0]) if words else None
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # files that were written are deleted
     try:
-        if own is not None:
-            return own(words[1:])
+        if subcommand is not None:
+            return subcommand(words[1:])
         options = arguments(words)
         if options.command == "setup":
             return 0 if setup(also=options.also) else 2

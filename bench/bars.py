@@ -74,27 +74,31 @@ def judge(definition: Definition, results: dict[str, Result]) -> list[Verdict]:
 
 def _judge_one(name: str, bar: Bar, results: dict[str, Result]) -> Verdict:
     ours, others = _matching(results, (bar.of,)), _matching(results, bar.against)
-    wrong = [f"{r.contestant.name} is wrong: {r.wrong}" for r in (*ours, *others) if r.wrong]
-    if wrong:
-        return Verdict(name, bar, WRONG, remark="; ".join(wrong))
-    absent = _absent([r for r in (*ours, *others) if not r.measured])
+    problems = [f"{r.contestant.name} is wrong: {r.wrong}" for r in (*ours, *others) if r.wrong]
+    if problems:
+        return Verdict(name, bar, WRONG, remark="; ".join(problems))
+    missing_text = _absent([r for r in (*ours, *others) if not r.measured])
     ours = [r for r in ours if r.measured]
-    present = [r for r in others if r.measured]
+    measured_others = [r for r in others if r.measured]
     if bar.kind in ("identical", "spread") and len(ours) < 2:
-        absent, ours = f"fewer than two to compare: {absent}", []
+        missing_text, ours = f"fewer than two to compare: {missing_text}", []
     if bar.kind in COUNTS and any(bar.kind not in r.parts for r in ours):
-        absent, ours = "the run reports no requests", []
+        missing_text, ours = "the run reports no requests", []
     if bar.kind == "hidden" and any(not r.hidden for r in ours):
-        absent, ours = "the run reports no share", []
-    if not ours or (others and not present) or (bar.kind == "overlap" and len(present) < 2):
-        return Verdict(name, bar, NOT_MEASURED, remark=absent)
-    value, low, high, remark = _value(bar, ours, present)
+        missing_text, ours = "the run reports no share", []
+    if (
+        not ours
+        or (others and not measured_others)
+        or (bar.kind == "overlap" and len(measured_others) < 2)
+    ):
+        return Verdict(name, bar, NOT_MEASURED, remark=missing_text)
+    value, low, high, remark = _value(bar, ours, measured_others)
     outcome = _outcome(bar, value)
     machine = _matching(results, (bar.machine,)) if outcome == MISS else []
-    at_limit = _at_the_limit(bar, ours[0], present, machine)
+    at_limit = _at_the_limit(bar, ours[0], measured_others, machine)
     outcome = PASS if at_limit else outcome
-    absent = f"WITHOUT {absent}" if absent else ""
-    remarks = [remark, at_limit, absent, *map(_doubt, (*ours, *present, *machine))]
+    missing_text = f"WITHOUT {missing_text}" if missing_text else ""
+    remarks = [remark, at_limit, missing_text, *map(_doubt, (*ours, *measured_others, *machine))]
     remark = "; ".join(part for part in remarks if part)
     return Verdict(name, bar, outcome, value, low, high, remark)
 
@@ -130,8 +134,8 @@ def _absent(results: list[Result]) -> str:
 
 
 def _some(names: list[str]) -> str:
-    shown = ", ".join(names[:3])
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
+    text = ", ".join(names[:3])
+    return text if len(names) <= 3 else f"{text} and {len(names) - 3} more"
 
 
 def _matching(results: dict[str, Result], patterns: tuple[str, ...]) -> list[Result]:

@@ -42,10 +42,10 @@ def peer_of(other: Path, name: str, today: peers.Peer) -> peers.Peer:
 def doubled(definition: Definition) -> Definition:
     """Take the contestants of this project alone, each beside itself as it was."""
     pairs = [
-        one
+        variant
         for contestant in definition.contestants
         if contestant.peer in OURS
-        for one in (
+        for variant in (
             contestant,
             replace(contestant, name=BEFORE + contestant.name, peer=BEFORE + contestant.peer),
         )
@@ -72,15 +72,15 @@ def both_ways(
 
 def rows(definition: Definition, results: dict[str, Result]) -> list[tuple[float, list[str]]]:
     """Compare the medians: now divided by before, and the cells of a line."""
-    found = []
+    table_rows = []
     for name, now in results.items():
         before = results.get(BEFORE + name)
         if before is None or not (now.measured and before.measured):
             continue
         ratio = now.median / before.median
         times = [f"{1e3 * result.median:.4g}" for result in (before, now)]
-        found.append((ratio, [definition.name, name, *times, f"{ratio:.2f}"]))
-    return found
+        table_rows.append((ratio, [definition.name, name, *times, f"{ratio:.2f}"]))
+    return table_rows
 
 
 def compare(other: Path, words: list[str]) -> None:
@@ -88,24 +88,26 @@ def compare(other: Path, words: list[str]) -> None:
     if not (other / ".venv/bin/python").exists():
         raise BenchError(f"{other}: expected a checkout that is built, found no .venv/bin/python")
     options = program.arguments(words)
-    known = peers.load()
-    known |= {BEFORE + name: peer_of(other, name, known[name]) for name in OURS}
+    peer_table = peers.load()
+    peer_table |= {BEFORE + name: peer_of(other, name, peer_table[name]) for name in OURS}
     inputs = data.load(data.folder(options.data), size=options.size)
-    sessions = program.Sessions(known)
-    found: list[tuple[float, list[str]]] = []
+    sessions = program.Sessions(peer_table)
+    table_rows: list[tuple[float, list[str]]] = []
     for definition in map(doubled, program.chosen(options.only, options.size)):
         if definition.timed and definition.contestants:
             print(definition.name, file=sys.stderr, flush=True)
             session = sessions.of(definition)
 
             def measured(one: Definition, session: Session | None = session) -> dict[str, Result]:
-                return program.measure_one(one, known, inputs, options, session, lambda _: None)[0]
+                return program.measure_one(
+                    one, peer_table, inputs, options, session, lambda _: None
+                )[0]
 
-            found += rows(definition, both_ways(definition, measured))
+            table_rows += rows(definition, both_ways(definition, measured))
     sessions.close()
     machine = host.describe()
     print(f"{machine['cpu']}, {machine['date']}: medians in milliseconds")
-    lines = [cells for _, cells in sorted(found, reverse=True)]
+    lines = [cells for _, cells in sorted(table_rows, reverse=True)]
     print(report.aligned([["definition", "contestant", "before", "now", "now / before"], *lines]))
 
 

@@ -61,26 +61,26 @@ def load(where: Path, *, size: str, file: Path = HERE / "inputs.toml") -> dict[s
     return inputs
 
 
-def record(wanted: Input) -> dict[str, Any]:
+def record(source: Input) -> dict[str, Any]:
     """Load what is known of an input that is there: `expected` answers, where its `pixels` lie."""
-    known: dict[str, Any] = json.loads(wanted.record.read_text())
-    return known
+    contents: dict[str, Any] = json.loads(source.record.read_text())
+    return contents
 
 
-def is_right(wanted: Input) -> bool:
+def is_right(source: Input) -> bool:
     """Tell whether the file is there, from this recipe, with the bytes that the maker wrote."""
     try:
-        record = json.loads(wanted.record.read_text())
-        status = wanted.path.stat()
+        record = json.loads(source.record.read_text())
+        status = source.path.stat()
     except (OSError, ValueError):
         return False
-    if record.get("recipe") != wanted.recipe or record.get("bytes") != status.st_size:
+    if record.get("recipe") != source.recipe or record.get("bytes") != status.st_size:
         return False
     if record.get("mtime_ns") == status.st_mtime_ns:
         return True
-    if record.get("sha256") != checksum(wanted.path):
+    if record.get("sha256") != checksum(source.path):
         return False
-    wanted.record.write_text(json.dumps(record | {"mtime_ns": status.st_mtime_ns}, indent=1))
+    source.record.write_text(json.dumps(record | {"mtime_ns": status.st_mtime_ns}, indent=1))
     return True
 
 
@@ -99,32 +99,36 @@ def checksum(path: Path) -> str:
     return digest.hexdigest()
 
 
-def ensure(wanted: Input, say: Any = print) -> None:
+def ensure(source: Input, say: Any = print) -> None:
     """Make the input unless the right one is there."""
-    if is_right(wanted):
+    if is_right(source):
         return
-    wanted.path.parent.mkdir(parents=True, exist_ok=True)
-    needed = wanted.recipe.get("gigabytes", 0) * 10**9
-    free = free_bytes(wanted.path)
-    if free < needed + RESERVE:
+    source.path.parent.mkdir(parents=True, exist_ok=True)
+    required = source.recipe.get("gigabytes", 0) * 10**9
+    free = free_bytes(source.path)
+    if free < required + RESERVE:
         raise BenchError(
-            f"{wanted.path.parent}: {free / 1e9:.1f} GB are free, {wanted.name} needs "
-            f"{needed / 1e9:.1f} GB and {RESERVE / 1e9:.1f} GB to spare\n"
+            f"{source.path.parent}: {free / 1e9:.1f} GB are free, {source.name} needs "
+            f"{required / 1e9:.1f} GB and {RESERVE / 1e9:.1f} GB to spare\n"
             "choose another folder with --data"
         )
-    say(f"making {wanted.path} ...")
-    written = in_peers_python("makers", str(wanted.path), wanted.recipe)
-    status = wanted.path.stat()
-    written |= {"recipe": wanted.recipe, "bytes": status.st_size, "mtime_ns": status.st_mtime_ns}
-    written["sha256"] = checksum(wanted.path)
-    wanted.record.write_text(json.dumps(written, indent=1))
+    say(f"making {source.path} ...")
+    maker_record = in_peers_python("makers", str(source.path), source.recipe)
+    status = source.path.stat()
+    maker_record |= {
+        "recipe": source.recipe,
+        "bytes": status.st_size,
+        "mtime_ns": status.st_mtime_ns,
+    }
+    maker_record["sha256"] = checksum(source.path)
+    source.record.write_text(json.dumps(maker_record, indent=1))
     # The page cache then has what reading puts there, in this run as in those that find the file.
-    drop(wanted.path)
+    drop(source.path)
 
 
-def remove(wanted: Input) -> None:
+def remove(source: Input) -> None:
     """Delete an input, for want of room on the disk, but keep what is known of it."""
-    wanted.path.unlink(missing_ok=True)
+    source.path.unlink(missing_ok=True)
 
 
 def operation(inputs: list[Input], name: str, say: Any = print) -> dict[str, Any]:
@@ -135,30 +139,32 @@ def operation(inputs: list[Input], name: str, say: Any = print) -> dict[str, Any
     """
     if name == TABLE:
         return {name: described_table(inputs[0].path)["answer"]}
-    kept = inputs[0].path.with_suffix(".operations.json")
+    cache_path = inputs[0].path.with_suffix(".operations.json")
     code = (HERE / "operations.py").read_bytes() + (HERE / "outputs.py").read_bytes()
-    source = [record(wanted)["sha256"] for wanted in inputs] + [hashlib.sha256(code).hexdigest()]
-    known: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else {}
+    source = [record(item)["sha256"] for item in inputs] + [hashlib.sha256(code).hexdigest()]
+    cached_answers: dict[str, Any] = (
+        json.loads(cache_path.read_text()) if cache_path.exists() else {}
+    )
     arrays = arrays_of(inputs[0], name)
-    found = known.get(name)
-    if found and found["source"] == source and (not found["arrays"] or arrays.exists()):
-        return dict(found["answers"])
+    cached = cached_answers.get(name)
+    if cached and cached["source"] == source and (not cached["arrays"] or arrays.exists()):
+        return dict(cached["answers"])
     say(f"  working out what {name} must give ...")
     arrays.unlink(missing_ok=True)
     cubes = [
         {"path": str(i.path), "pixels": record(i)["pixels"], "recipe": i.recipe} for i in inputs
     ]
     answers = in_peers_python("operations", name, cubes, str(arrays))
-    known[name] = {"source": source, "answers": answers, "arrays": arrays.exists()}
-    kept.write_text(json.dumps(known, indent=1))
+    cached_answers[name] = {"source": source, "answers": answers, "arrays": arrays.exists()}
+    cache_path.write_text(json.dumps(cached_answers, indent=1))
     return answers
 
 
-def check_output(path: Path, wanted: Input, name: str) -> dict[str, Any]:
+def check_output(path: Path, source: Input, name: str) -> dict[str, Any]:
     """Describe a file that should be the result of an operation: its `answer`, or the `error`."""
     if name == TABLE:
         return described_table(path)
-    arrays = arrays_of(wanted, name)
+    arrays = arrays_of(source, name)
     return in_peers_python("outputs", str(path), *([str(arrays)] if arrays.exists() else []))
 
 
@@ -174,9 +180,9 @@ def free_bytes(path: Path) -> int:
     return shutil.disk_usage(path).free
 
 
-def arrays_of(wanted: Input, name: str) -> Path:
+def arrays_of(source: Input, name: str) -> Path:
     """Name the file for the maps of an operation."""
-    return wanted.path.with_name(f"{wanted.path.stem}.{name}.npy")
+    return source.path.with_name(f"{source.path.stem}.{name}.npy")
 
 
 @functools.cache
@@ -218,7 +224,7 @@ def file_system(path: Path) -> str:
     best, kind = "", "unknown"
     for line in Path("/proc/mounts").read_text().splitlines():
         _, point, type_, *_ = line.split()
-        inside = point == "/" or path == Path(point) or Path(point) in path.parents
-        if inside and len(point) >= len(best):
+        contains = point == "/" or path == Path(point) or Path(point) in path.parents
+        if contains and len(point) >= len(best):
             best, kind = point, type_
     return kind

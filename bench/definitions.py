@@ -142,8 +142,8 @@ def substitute(value: Any, names: dict[str, Any]) -> Any:
 
 def sized(table: dict[str, Any], size: str) -> dict[str, Any]:
     """Take what a table has for runs of one size, over what it has for those of full size."""
-    rest = {key: value for key, value in table.items() if key not in SIZES}
-    return rest | table.get(size, {})
+    common = {key: value for key, value in table.items() if key not in SIZES}
+    return common | table.get(size, {})
 
 
 def combinations(lists: dict[str, list[Any]]) -> list[dict[str, Any]]:
@@ -153,32 +153,34 @@ def combinations(lists: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 def _each(kind: type, tables: list[dict[str, Any]], where: str) -> list[Any]:
     """Build every table, once per combination of its `each`."""
-    made = []
+    result = []
     for table in tables:
         for names in combinations(table.get("each", {})):
             entry = substitute({k: v for k, v in table.items() if k != "each"}, names)
-            made.append(_build(kind, entry, where))
-    return made
+            result.append(_build(kind, entry, where))
+    return result
 
 
 def _contestants(tables: list[dict[str, Any]], where: str, size: str) -> tuple[Contestant, ...]:
     tables = [sized(t, size) | {"parameters": sized(t.get("parameters", {}), size)} for t in tables]
-    made: list[Contestant] = _each(Contestant, tables, where)
-    for contestant in made:
+    contestants: list[Contestant] = _each(Contestant, tables, where)
+    for contestant in contestants:
         if contestant.cache not in ("", "cold"):
             raise BenchError(f'{where}: {contestant.name}: cache is "cold" or not given')
         if contestant.rounds is not None and contestant.rounds < 1:
             raise BenchError(f"{where}: {contestant.name}: rounds must be at least 1")
-    repeated = {c.name for c in made if sum(other.name == c.name for other in made) > 1}
+    repeated = {
+        c.name for c in contestants if sum(other.name == c.name for other in contestants) > 1
+    }
     if repeated:
         raise BenchError(f"{where}: contestants share a name: {', '.join(sorted(repeated))}")
-    return tuple(made)
+    return tuple(contestants)
 
 
 def _build(kind: type, entry: dict[str, Any], where: str) -> Any:
-    fixed = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
+    fields = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
     try:
-        return kind(**fixed)
+        return kind(**fields)
     except TypeError as error:
         raise BenchError(f"{where}: {kind.__name__.lower()}: {error}") from error
 
@@ -190,8 +192,8 @@ def _bars(
     names = [c.name for c in contestants]
     for bar in bars:
         if bar.kind not in BAR_KINDS:
-            known = ", ".join(BAR_KINDS)
-            raise BenchError(f"{where}: bar {bar.row}: kind {bar.kind!r} is none of {known}")
+            kinds = ", ".join(BAR_KINDS)
+            raise BenchError(f"{where}: bar {bar.row}: kind {bar.kind!r} is none of {kinds}")
         if bar.kind in RATIOS and not bar.against:
             raise BenchError(f"{where}: bar {bar.row}: a {bar.kind} needs `against`")
         if bar.kind == "overlap" and len(bar.against) != 2:
@@ -210,7 +212,7 @@ def _bars(
 
 def parse(document: dict[str, Any], name: str, where: str, size: str = FULL) -> list[Definition]:
     """Build the definitions of one TOML document, one per combination of its matrix."""
-    made = []
+    result = []
     for names in combinations(sized(document.get("matrix", {}), size)):
         table = substitute({k: v for k, v in document.items() if k != "matrix"}, names)
         suffix = "".join(f"/{value}" for value in names.values())
@@ -222,7 +224,7 @@ def parse(document: dict[str, Any], name: str, where: str, size: str = FULL) -> 
             replace(c, alone=any(fnmatchcase(c.name, pattern) for pattern in weighed))
             for c in contestants
         )
-        made.append(
+        result.append(
             Definition(
                 name=name + suffix,
                 title=table.get("title", name),
@@ -241,7 +243,7 @@ def parse(document: dict[str, Any], name: str, where: str, size: str = FULL) -> 
                 size=size,
             )
         )
-    return made
+    return result
 
 
 def load(folder: Path = HERE / "definitions", size: str = FULL) -> list[Definition]:
@@ -251,7 +253,7 @@ def load(folder: Path = HERE / "definitions", size: str = FULL) -> list[Definiti
     """
     table = folder.parent / "bars.toml"
     bars = toml.load(table)
-    found: list[Definition] = []
+    result: list[Definition] = []
     paths = sorted(folder.glob("*.toml"))
     if strange := sorted(set(bars) - {path.stem for path in paths}):
         raise BenchError(f"{table}: no definition is named {strange[0]!r}")
@@ -261,5 +263,5 @@ def load(folder: Path = HERE / "definitions", size: str = FULL) -> list[Definiti
             raise BenchError(f"{path}: found a bar; bars are in {table}")
         document["bar"] = bars.get(path.stem, [])
         if size in document.get("sizes", SIZES):
-            found += parse(document, path.stem, str(path), size)
-    return found
+            result += parse(document, path.stem, str(path), size)
+    return result

@@ -105,6 +105,6 @@ async def measured(
     with serving(*cubes) as server:
         seconds = {"at the server": await at_server(connect(server.port), names[0])}
         for count in (1, IMAGES):
-            one = await loop.run_in_executor(None, on_screen, server.port, names[:count])
-            seconds[f"on the screen, {count} image{'s' if count > 1 else ''}"] = one
+            milliseconds = await loop.run_in_executor(None, on_screen, server.port, names[:count])
+            seconds[f"on the screen, {count} image{'s' if count > 1 else ''}"] = milliseconds
     return seconds

@@ -86,12 +86,12 @@ def on_ahead(path: Path, offset: int, channels: int, kind: str, first: int) -> f
 
 def just_in_time(port: int, name: str, channels: int, kind: str, first: int) -> float:
     """Return the time of an answer of the server; it has kept none of the same range."""
-    common = {"id": name, "channels": f"{first + 1}:{channels}"}
+    shared_query = {"id": name, "channels": f"{first + 1}:{channels}"}
     if kind == "image":
-        path, asked = "image", {**common, "collapse": "sum", "error": 0}
+        path, query = "image", {**shared_query, "collapse": "sum", "error": 0}
     else:
-        path, asked = "spectrum", {**common, "statistic": "sum"}
-    url = f"http://127.0.0.1:{port}/api/v1/{path}?{urllib.parse.urlencode(asked)}"
+        path, query = "spectrum", {**shared_query, "statistic": "sum"}
+    url = f"http://127.0.0.1:{port}/api/v1/{path}?{urllib.parse.urlencode(query)}"
     begin = time.perf_counter()
     with urllib.request.urlopen(url, timeout=600) as answer:
         body = answer.read()
@@ -104,10 +104,10 @@ def just_in_time(port: int, name: str, channels: int, kind: str, first: int) -> 
 def fitting_volumes(folder: Path, wanted: Sequence[float] = VOLUMES) -> list[float]:
     """Return the volumes whose cubes the disk can hold, one after the other."""
     free = shutil.disk_usage(folder).free - SPARE
-    found = [volume for volume in wanted if volume * 1e9 * 1.08 < free]
-    if len(found) < len(wanted):
-        print(f"the disk has {free / 1e9:.0f} GB to spare: volumes of {found} GB, not {wanted}")
-    return found
+    fitting = [volume for volume in wanted if volume * 1e9 * 1.08 < free]
+    if len(fitting) < len(wanted):
+        print(f"the disk has {free / 1e9:.0f} GB to spare: volumes of {fitting} GB, not {wanted}")
+    return fitting
 
 
 def measured(
@@ -115,7 +115,7 @@ def measured(
     volumes: Sequence[float] = VOLUMES,
 ) -> dict[tuple[str, str], list[Timed]]:  # fmt: skip
     """Time both extractions in both ways for each volume; each cube is removed after it."""
-    found: dict[tuple[str, str], list[Timed]] = {}
+    timings: dict[tuple[str, str], list[Timed]] = {}
     for volume in fitting_volumes(folder, volumes):
         channels = max(2, round(volume * 1e9 / (4 * SIDE * SIDE)))
         path = made(f"extraction-{volume:g}.fits", (channels, SIDE, SIDE))
@@ -123,21 +123,21 @@ def measured(
         try:
             with serving(path) as server:  # type: ignore[attr-defined]
                 for kind in ("image", "spectrum"):
-                    for way in ("on ahead", "just in time"):
+                    for mode in ("on ahead", "just in time"):
                         runs = []
                         for first in range(RUNS + 1):
-                            if way == "on ahead":
+                            if mode == "on ahead":
                                 took = on_ahead(path, offset, channels, kind, first)
                             else:
                                 took = just_in_time(server.port, path.name, channels, kind, first)
                             # A channel more or less is a part of the volume.
                             runs.append(took * channels / (channels - first))
                         timed = Timed(4e-6 * channels * SIDE * SIDE, tuple(runs[1:]))
-                        print(f"{kind:9}{way:13}{timed.volume:8.0f} MB {timed.mean:8.3f} s")
-                        found.setdefault((kind, way), []).append(timed)
+                        print(f"{kind:9}{mode:13}{timed.volume:8.0f} MB {timed.mean:8.3f} s")
+                        timings.setdefault((kind, mode), []).append(timed)
         finally:
             path.unlink()
-    return found
+    return timings
 
 
 def table(found: dict[tuple[str, str], list[Timed]], load: str) -> str:
@@ -151,8 +151,8 @@ def table(found: dict[tuple[str, str], list[Timed]], load: str) -> str:
         "```sh", "python -m bench.server --only extraction --write", "```", "",
         f"| | | {head} | T(V) |", f"|---|---|{'---|' * (len(volumes) + 1)}",
     ]  # fmt: skip
-    for (kind, way), timed in found.items():
-        cells = " | ".join(with_error(one.mean, one.error) for one in timed)
+    for (kind, mode), timed in found.items():
+        cells = " | ".join(with_error(run.mean, run.error) for run in timed)
         line = line_of(timed)
-        lines.append(f"| {kind} | {way} | {cells} | {text_of(line) if line else ''} |")
+        lines.append(f"| {kind} | {mode} | {cells} | {text_of(line) if line else ''} |")
     return "\n".join(lines) + "\n"

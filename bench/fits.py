@@ -58,10 +58,10 @@ def fit(
         return None
     at, y = np.asarray(x, float), np.asarray(times, float)
     sigma = np.maximum(np.asarray(errors, float), y / 1000)
-    found, covariance = curve_fit(
+    parameters, covariance = curve_fit(
         function, at, y, p0=begin(at, y), sigma=sigma, absolute_sigma=True
     )
-    values = dict(zip(names, map(float, found), strict=True))
+    values = dict(zip(names, map(float, parameters), strict=True))
     spread = dict(zip(names, map(float, np.sqrt(np.diag(covariance))), strict=True))
-    squares = float((((y - function(at, *found)) / sigma) ** 2).sum())
+    squares = float((((y - function(at, *parameters)) / sigma) ** 2).sum())
     return Fit(model, values, spread, squares, len(at) - len(names))

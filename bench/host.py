@@ -36,12 +36,12 @@ def memory(key: str) -> float:
 
 def _git(*words: str) -> str:
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ["git", *words], cwd=ROOT, capture_output=True, text=True, check=False
         )
     except OSError:
         return ""
-    return done.stdout.strip()
+    return process.stdout.strip()
 
 
 def _text(path: str) -> str:
@@ -71,6 +71,6 @@ def describe() -> dict[str, Any]:
 
 def kind(host: dict[str, Any]) -> str:
     """Make a short name for this kind of machine, fit for a folder."""
-    plain = re.sub(r"\(.*?\)|@.*|CPU|Processor", "", host["cpu"])
-    slug = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")
+    cpu = re.sub(r"\(.*?\)|@.*|CPU|Processor", "", host["cpu"])
+    slug = re.sub(r"[^a-z0-9]+", "-", cpu.lower()).strip("-")
     return f"{slug}-{host['cores']}-core"

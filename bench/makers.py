@@ -47,24 +47,29 @@ def header(cards: list[tuple[str, Any]]) -> bytes:
 def cards(recipe: dict[str, Any]) -> list[tuple[str, Any]]:
     """Make the cards of a recipe: size, scaling and a plain linear coordinate system."""
     shape = recipe["shape"]
-    made: list[tuple[str, Any]] = [("BITPIX", BITPIX[recipe["type"]]), ("NAXIS", len(shape))]
-    made += [(f"NAXIS{n}", size) for n, size in enumerate(reversed(shape), 1)]
+    result: list[tuple[str, Any]] = [("BITPIX", BITPIX[recipe["type"]]), ("NAXIS", len(shape))]
+    result += [(f"NAXIS{n}", size) for n, size in enumerate(reversed(shape), 1)]
     if "blank" in recipe or recipe.get("scaled"):
-        made += [("BSCALE", recipe["scale"]), ("BZERO", recipe["zero"])]
+        result += [("BSCALE", recipe["scale"]), ("BZERO", recipe["zero"])]
     if "blank" in recipe:
-        made += [("BLANK", recipe["blank"])]
+        result += [("BLANK", recipe["blank"])]
     kinds = [("RA---TAN", "deg", 1e-4), ("DEC--TAN", "deg", 1e-4), ("FREQ", "Hz", SPECTRAL[1])]
     if "beams" in recipe:
         # Peers take angles of beams from the north of the image to its left.
         kinds[0] = ("RA---TAN", "deg", -1e-4)
     for n, (kind, unit, step) in enumerate(kinds[: len(shape)], 1):
-        made += [(f"CTYPE{n}", kind), (f"CUNIT{n}", unit), (f"CRPIX{n}", 1.0), (f"CDELT{n}", step)]
-        made += [(f"CRVAL{n}", SPECTRAL[0] if kind == "FREQ" else 30.0)]
+        result += [
+            (f"CTYPE{n}", kind),
+            (f"CUNIT{n}", unit),
+            (f"CRPIX{n}", 1.0),
+            (f"CDELT{n}", step),
+        ]
+        result += [(f"CRVAL{n}", SPECTRAL[0] if kind == "FREQ" else 30.0)]
     if "beam" in recipe:
-        made += [("BMAJ", recipe["beam"]), ("BMIN", recipe["beam"]), ("BPA", 0.0)]
+        result += [("BMAJ", recipe["beam"]), ("BMIN", recipe["beam"]), ("BPA", 0.0)]
     if "beams" in recipe:
-        made += [("CASAMBM", True)]
-    return [*made, ("BUNIT", "Jy/beam")]
+        result += [("CASAMBM", True)]
+    return [*result, ("BUNIT", "Jy/beam")]
 
 
 def beams_table(recipe: dict[str, Any]) -> bytes:
@@ -79,9 +84,9 @@ def beams_table(recipe: dict[str, Any]) -> bytes:
     columns += [fits.Column(name, "1J", array=values) for name, values in numbers]
     table = fits.BinTableHDU.from_columns(columns, name="BEAMS")
     table.header["NCHAN"], table.header["NPOL"] = channels, 1
-    written = BytesIO()
-    fits.HDUList([fits.PrimaryHDU(), table]).writeto(written)
-    return written.getvalue()[BLOCK:]
+    buffer = BytesIO()
+    fits.HDUList([fits.PrimaryHDU(), table]).writeto(buffer)
+    return buffer.getvalue()[BLOCK:]
 
 
 def integers(recipe: dict[str, Any]) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
@@ -114,20 +119,20 @@ class Exact:
 
     def add(self, start: int, k: np.ndarray, blank: np.ndarray) -> None:
         """Add a block whose first pixel has the index `start`."""
-        good = k[~blank]
-        self.count += good.size
+        defined = k[~blank]
+        self.count += defined.size
         self.nan += int(blank.sum())
-        middle = int(good[0]) if good.size else 0
-        centred = good - middle  # squares of large offsets would not fit in 64 bits
+        middle = int(defined[0]) if defined.size else 0
+        centred = defined - middle  # squares of large offsets would not fit in 64 bits
         first, second = int(centred.sum()), int(np.dot(centred, centred))
-        self.first += first + good.size * middle
-        self.second += second + 2 * middle * first + good.size * middle * middle
-        shown = np.where(blank, k.max() + 1, k)
-        at = int(shown.argmin())
+        self.first += first + defined.size * middle
+        self.second += second + 2 * middle * first + defined.size * middle * middle
+        comparable = np.where(blank, k.max() + 1, k)
+        at = int(comparable.argmin())
         if not blank[at] and (self.low is None or int(k[at]) < self.low[0]):
             self.low = (int(k[at]), start + at)
-        shown = np.where(blank, k.min() - 1, k)
-        at = int(shown.argmax())
+        comparable = np.where(blank, k.min() - 1, k)
+        at = int(comparable.argmax())
         if not blank[at] and (self.high is None or int(k[at]) > self.high[0]):
             self.high = (int(k[at]), start + at)
 
@@ -172,7 +177,7 @@ def root(value: Fraction) -> float:
 
 def write(path: Path, recipe: dict[str, Any]) -> dict[str, Any]:
     """Write the image of a recipe, under its name once it is whole; give the exact answers."""
-    stored = np.dtype(recipe["type"])
+    dtype = np.dtype(recipe["type"])
     zero, scale = recipe["zero"], recipe["scale"]
     exact = Exact()
     part = path.with_suffix(".part")
@@ -180,14 +185,14 @@ def write(path: Path, recipe: dict[str, Any]) -> dict[str, Any]:
         stream.write(header(cards(recipe)))
         for start, k, blank in integers(recipe):
             exact.add(start, k, blank)
-            if stored.kind == "f":
-                values = (zero + scale * k).astype(stored)
+            if dtype.kind == "f":
+                values = (zero + scale * k).astype(dtype)
                 values[blank] = np.nan
             else:
-                values = k.astype(stored)
+                values = k.astype(dtype)
                 values[blank] = recipe.get("blank", 0)
             exact.add_bits(values)
-            stream.write(values.astype(stored.newbyteorder(">")).tobytes())
+            stream.write(values.astype(dtype.newbyteorder(">")).tobytes())
         stream.write(bytes(-stream.tell() % BLOCK))
         if "beams" in recipe:
             stream.write(beams_table(recipe))
@@ -221,20 +226,20 @@ def write_rounded(path: Path, recipe: dict[str, Any]) -> dict[str, Any]:
 
     `wide` multiplies them by 2^-20 ... 2^20, so that any other order of adding shows.
     """
-    stored = np.dtype(recipe["type"])
+    dtype = np.dtype(recipe["type"])
     values: list[np.ndarray] = []
     for _, k, blank in integers(recipe):
         block = recipe["zero"] + recipe["scale"] * k
         if recipe.get("wide"):
             block = np.ldexp(block, (k * 7919 % 41).astype(np.int32) - 20)
-        block = block.astype(stored)
+        block = block.astype(dtype)
         block[blank] = np.nan
         values.append(block)
     pixels = np.concatenate(values)
     part = path.with_suffix(".part")
     with part.open("wb") as stream:
         stream.write(header(cards(recipe)))
-        stream.write(pixels.astype(stored.newbyteorder(">")).tobytes())
+        stream.write(pixels.astype(dtype.newbyteorder(">")).tobytes())
         stream.write(bytes(-stream.tell() % BLOCK))
         stream.flush()
         os.fsync(stream.fileno())
@@ -248,18 +253,18 @@ def summed(pixels: np.ndarray) -> dict[str, Any]:
     The deviations are from the mean as a double, which is not the mean; what that adds to the
     variance is the square of the difference, taken off as a fraction.
     """
-    good = pixels[~np.isnan(pixels)].astype(np.float64)
-    mean = Fraction(math.fsum(good)) / good.size
-    near = float(mean)
-    squares = Fraction(math.fsum((good - near) ** 2)) / good.size
+    defined = pixels[~np.isnan(pixels)].astype(np.float64)
+    mean = Fraction(math.fsum(defined)) / defined.size
+    mean_double = float(mean)
+    squares = Fraction(math.fsum((defined - mean_double) ** 2)) / defined.size
     return {
-        "count": good.size,
-        "nan": pixels.size - good.size,
-        "sum": math.fsum(good),
-        "mean": near,
-        "std": root(squares - (mean - Fraction(near)) ** 2),
-        "min": float(good.min()),
-        "max": float(good.max()),
+        "count": defined.size,
+        "nan": pixels.size - defined.size,
+        "sum": math.fsum(defined),
+        "mean": mean_double,
+        "std": root(squares - (mean - Fraction(mean_double)) ** 2),
+        "min": float(defined.min()),
+        "max": float(defined.max()),
     }
 
 
@@ -270,35 +275,35 @@ def write_tiled(path: Path, recipe: dict[str, Any]) -> dict[str, Any]:
     """
     from astropy.io import fits
 
-    stored, exact = np.dtype(recipe["type"]), Exact()
-    pixels = np.empty(math.prod(recipe["shape"]), stored)
+    dtype, exact = np.dtype(recipe["type"]), Exact()
+    pixels = np.empty(math.prod(recipe["shape"]), dtype)
     for start, k, blank in integers(recipe):
         run = recipe.get("run", 1)
         k = np.repeat(k[::run], run)[: k.size]
         part = pixels[start : start + k.size]
-        part[:] = recipe["zero"] + recipe["scale"] * k if stored.kind == "f" else k
+        part[:] = recipe["zero"] + recipe["scale"] * k if dtype.kind == "f" else k
         exact.add(start, k, blank)
         exact.add_bits(part)
     how = {"compression_type": recipe["codec"], "tile_shape": tuple(recipe["tile"])}
-    if stored.kind == "f":
+    if dtype.kind == "f":
         how |= {"quantize_level": recipe["level"], "quantize_method": 1, "dither_seed": 1}
     tiled = fits.CompImageHDU(pixels.reshape(recipe["shape"]), **how)
     for n, axis in enumerate(("FREQ",) if len(recipe["shape"]) == 3 else (), 3):
         tiled.header[f"CTYPE{n}"] = axis
         tiled.header[f"CRVAL{n}"], tiled.header[f"CDELT{n}"] = SPECTRAL
         tiled.header[f"CRPIX{n}"], tiled.header[f"CUNIT{n}"] = 1.0, "Hz"
-    written = path.with_suffix(".part")
-    tiled.writeto(written, overwrite=True)
+    part_path = path.with_suffix(".part")
+    tiled.writeto(part_path, overwrite=True)
     answers = exact.answers(recipe["zero"], recipe["scale"], recipe["shape"])
-    if stored.kind == "f" and recipe["level"]:
-        with fits.open(written) as file:
-            native = np.ascontiguousarray(file[1].data, stored)
+    if dtype.kind == "f" and recipe["level"]:
+        with fits.open(part_path) as file:
+            native = np.ascontiguousarray(file[1].data, dtype)
         again = Exact()
         again.add_bits(native)
         answers = {"bits": again.bits}
-    with written.open("rb") as stream:
+    with part_path.open("rb") as stream:
         os.fsync(stream.fileno())
-    os.replace(written, path)
+    os.replace(part_path, path)
     return answers
 
 

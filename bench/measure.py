@@ -83,16 +83,16 @@ def relative_error(got: float, expected: float) -> float:
     return abs(got - expected) / (abs(expected) or 1.0)
 
 
-def difference(got: Any, wanted: Any) -> float:
+def difference(got: Any, expected: Any) -> float:
     """Compare an answer with what it should be: numbers with a point by their relative error.
 
     Of two lists of one length the worst counts. Anything else is the same, or infinitely wrong.
     """
-    if isinstance(wanted, list) and isinstance(got, list) and len(got) == len(wanted):
-        return max(map(difference, got, wanted), default=0.0)
-    if isinstance(wanted, float) and isinstance(got, (int, float)):
-        return relative_error(float(got), wanted)
-    return 0.0 if got == wanted else math.inf
+    if isinstance(expected, list) and isinstance(got, list) and len(got) == len(expected):
+        return max(map(difference, got, expected), default=0.0)
+    if isinstance(expected, float) and isinstance(got, (int, float)):
+        return relative_error(float(got), expected)
+    return 0.0 if got == expected else math.inf
 
 
 def check(
@@ -105,12 +105,12 @@ def check(
             return math.inf, f"{name} is missing from the answer"
         if name not in expected:
             return math.inf, f"{name} has no expected value"
-        got, wanted = answer[name], expected[name]
-        error = difference(got, wanted)
+        value, expected_value = answer[name], expected[name]
+        error = difference(value, expected_value)
         worst = max(worst, error)
         if not error <= contestant.tolerance:
             within = f" within {contestant.tolerance:g}" if error < math.inf else ""
-            return worst, f"{name} = {got!r}, expected {wanted!r}{within}"
+            return worst, f"{name} = {value!r}, expected {expected_value!r}{within}"
     return worst, None
 
 
@@ -161,8 +161,8 @@ class Session:
 
     def _shared(self, contestant: Contestant) -> bool:
         """Whether it may be in a process with others."""
-        own = contestant.fresh or contestant.alone
-        return contestant.share or (self.share and not own)
+        needs_own_process = contestant.fresh or contestant.alone
+        return contestant.share or (self.share and not needs_own_process)
 
     def end(self, contestant: Contestant) -> None:
         """End the process that a contestant has of its own, for the memory that it holds."""
@@ -216,7 +216,7 @@ def run(
     results = {c.name: Result(c) for c in definition.contestants}
     size = definition.size
     _note_missing(results, peers, size, say)
-    own = session is None
+    owns_session = session is None
     session = session or Session(peers)
     warmup = definition.warmup if timed and size != SMALL else 0
     rounds = warmup + repeat if definition.contestants else 0
@@ -243,7 +243,7 @@ def run(
         session.reserve.release()
         for contestant in definition.contestants:
             session.end(contestant)
-        if own:
+        if owns_session:
             session.close()
     return results
 
@@ -284,9 +284,9 @@ def _note_missing(
             if reasons[name] is not None:
                 say(f"  MISSING PEER {name}: {reasons[name]}")
         result.missing = reasons[name]
-        needed = result.contestant.memory_gb if size == FULL else 0.0
-        if result.missing is None and available < needed:
-            result.missing = f"needs {needed:g} GB of memory, {available:.1f} GB are available"
+        required = result.contestant.memory_gb if size == FULL else 0.0
+        if result.missing is None and available < required:
+            result.missing = f"needs {required:g} GB of memory, {available:.1f} GB are available"
 
 
 def _request(contestant: Contestant, source: Source, all_threads: int, size: str) -> dict[str, Any]:
@@ -325,11 +325,11 @@ def _one(
     if "seconds" not in reply or "answer" not in reply:
         result.wrong, result.failed = str(reply.get("error", f"odd reply {reply!r}")), True
         return
-    own = source.path.stat().st_size if contestant.input and source.path else 0
-    result.data_bytes = int(reply.get("bytes", own))
-    error, wrong = check(reply["answer"], source.expected, contestant)
+    file_bytes = source.path.stat().st_size if contestant.input and source.path else 0
+    result.data_bytes = int(reply.get("bytes", file_bytes))
+    error, problem = check(reply["answer"], source.expected, contestant)
     result.worst_error = max(result.worst_error or 0.0, error)
-    result.wrong = result.wrong or wrong
+    result.wrong = result.wrong or problem
     if dropped:
         result.process_seconds.clear()
     else:
@@ -347,7 +347,7 @@ def _written(path: Path, operation: str, source: Source) -> dict[str, Any]:
     """Describe the file that was written, as the answer of the operation that it should be."""
     if source.check_output is None or not path.exists():
         raise RunnerError(f"{path.name} was not written")
-    found = source.check_output(path, operation)
-    if "answer" not in found:
-        raise RunnerError(f"{path.name} is not a result of {operation}: {found.get('error')}")
-    return {operation: found["answer"]}
+    description = source.check_output(path, operation)
+    if "answer" not in description:
+        raise RunnerError(f"{path.name} is not a result of {operation}: {description.get('error')}")
+    return {operation: description["answer"]}

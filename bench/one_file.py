@@ -89,10 +89,10 @@ def arguments(words: list[str]) -> argparse.Namespace:
 
 def counts(text: str) -> list[int]:
     """Parse numbers of threads; one thread, which the others are compared with, is always there."""
-    found = sorted({1, *map(int, text.split(","))})
-    if found[0] < 1:
+    result = sorted({1, *map(int, text.split(","))})
+    if result[0] < 1:
         raise argparse.ArgumentTypeError("expected numbers of threads, each at least 1")
-    return found
+    return result
 
 
 def main(words: list[str]) -> int:
@@ -117,7 +117,9 @@ def measure_file(name: str, options: argparse.Namespace) -> None:
             and (name not in OF_CUBES or len(image.shape) == 3)
         ]
         how = options.threads, options.repeat, options.storage if options.reopen else None
-        rows = [row for each in names for row in experiment(image, each, *how)]
+        rows = [
+            row for experiment_name in names for row in experiment(image, experiment_name, *how)
+        ]
         if options.json:
             print(json.dumps({"file": name, "shape": image.shape, "rows": rows}))
             return
@@ -129,13 +131,13 @@ def measure_file(name: str, options: argparse.Namespace) -> None:
 def image_of(file: tf.File, hdu: str | None) -> tf.Image:
     """Return the image to measure."""
     if hdu is not None:
-        found = file[int(hdu) if hdu.isdecimal() else hdu]
-        if not isinstance(found, tf.Image):
+        hdu_object = file[int(hdu) if hdu.isdecimal() else hdu]
+        if not isinstance(hdu_object, tf.Image):
             raise BenchError(f"{file.name}: HDU {hdu} has no image")
-        return found
-    for each in file:
-        if isinstance(each, tf.Image) and each.size:
-            return each
+        return hdu_object
+    for candidate in file:
+        if isinstance(candidate, tf.Image) and candidate.size:
+            return candidate
     raise BenchError(f"{file.name}: no HDU has pixels")
 
 
@@ -158,16 +160,16 @@ def experiment(
     seconds: dict[int, list[float]] = {threads: [] for threads in counts}
     answers: dict[int, Any] = {}
     costs = {}
-    for measured in range(-1, repeat):
+    for round_number in range(-1, repeat):
         for threads in counts:
-            opened = reopened(image, reopen) if reopen else contextlib.nullcontext(image)
+            context = reopened(image, reopen) if reopen else contextlib.nullcontext(image)
             started = time.perf_counter()
-            with opened as each, tf.reports() as found:
-                answer = EXPERIMENTS[name](each, threads)
+            with context as open_image, tf.reports() as costs_of_run:
+                answer = EXPERIMENTS[name](open_image, threads)
             elapsed = time.perf_counter() - started
-            costs[threads] = found[-1] if found else None
+            costs[threads] = costs_of_run[-1] if costs_of_run else None
             answers[threads] = fingerprint(answer)
-            if measured >= 0:
+            if round_number >= 0:
                 seconds[threads].append(elapsed)
     first, *others = answers.values()
     if any(other != first for other in others):
@@ -201,18 +203,18 @@ def as_text(rows: list[dict[str, Any]]) -> list[list[str]]:
     """Return the lines of a table."""
     head = ["experiment", "threads", "median s", "spread", "GB/s", "times 1", "hidden", "buffering"]
     table = [head]
-    for one in rows:
-        hidden = one["hidden_fraction"]
+    for entry in rows:
+        hidden = entry["hidden_fraction"]
         table.append(
             [
-                one["experiment"],
-                str(one["threads"]),
-                f"{one['median_seconds']:.4f}",
-                f"{one['spread'] or 0:.0%}",
-                f"{one['gigabytes_per_second'] or 0:.2f}",
-                f"{one['times_one_thread'] or 0:.2f}",
+                entry["experiment"],
+                str(entry["threads"]),
+                f"{entry['median_seconds']:.4f}",
+                f"{entry['spread'] or 0:.0%}",
+                f"{entry['gigabytes_per_second'] or 0:.2f}",
+                f"{entry['times_one_thread'] or 0:.2f}",
                 "-" if hidden is None else f"{hidden:.2f}",
-                one["buffering"] or "-",
+                entry["buffering"] or "-",
             ]
         )
     return table
@@ -227,12 +229,12 @@ def fingerprint(answer: Any) -> str:
     if isinstance(answer, tf.Histogram):
         return repr((answer.counts.tolist(), answer.below, answer.above, answer.nan))
     if isinstance(answer, Path):
-        found = 0
+        crc = 0
         with answer.open("rb") as file:
             while block := file.read(1 << 24):
-                found = zlib.crc32(block, found)
+                crc = zlib.crc32(block, crc)
         answer.unlink()
-        return f"{found}"
+        return f"{crc}"
     if isinstance(answer, np.ndarray):
         pixels = np.ascontiguousarray(answer).reshape(-1).view(np.uint8)
         return f"{answer.shape} {zlib.crc32(pixels.data)}"

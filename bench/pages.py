@@ -31,11 +31,11 @@ def with_error(value: float, error: float) -> str:
     if error > 0 and math.isfinite(error):
         least = 1 - math.floor(math.log10(abs(value))) if value else 0
         digits = max(-math.floor(math.log10(error)), least)
-        shown = max(digits, 0)
-        return f"{round(value, digits):.{shown}f} ± {round(error, digits):.{shown}f}"
+        decimals = max(digits, 0)
+        return f"{round(value, digits):.{decimals}f} ± {round(error, digits):.{decimals}f}"
     if value == 0 or 0.001 <= abs(value) < 100000:
-        shown = 2 if value == 0 else max(2 - math.floor(math.log10(abs(value))), 0)
-        return f"{value:.{shown}f}"
+        decimals = 2 if value == 0 else max(2 - math.floor(math.log10(abs(value))), 0)
+        return f"{value:.{decimals}f}"
     return f"{value:.3g}"
 
 
@@ -88,11 +88,11 @@ def table_page(table: Table, filled: list[list[Cell]], record: Record, runs: lis
     notes: list[str] = []
     lines = [[*keys, *map(head_of, table.columns)]]
     for row, line in zip(table.rows, filled, strict=True):
-        shown = [
+        texts = [
             marked(cell, column, table, notes, runs)
             for cell, column in zip(line, table.columns, strict=True)
         ]
-        lines.append([*(key_text(key, row[key], record) for key in keys), *shown])
+        lines.append([*(key_text(key, row[key], record) for key in keys), *texts])
     unit = f" ({table.unit})" if table.unit else ""
     parts = [f"## {table.name}: {table.title}{unit}"]
     parts += [table.text] if table.text else []
@@ -112,8 +112,8 @@ def draw_series(entry: dict[str, Any], record: Record, axes: Any) -> None:
 
     from bench.fits import fit
 
-    known = {k: v for k, v in entry.items() if k in ("definition", "contestant", "value", "over")}
-    column = Column(entry["label"], **known)
+    fields = {k: v for k, v in entry.items() if k in ("definition", "contestant", "value", "over")}
+    column = Column(entry["label"], **fields)
     if "printed" in entry:
         x, y = entry["x"], [papers.number_of(text) for text in entry["printed"]]
         axes.plot(x, y, label=column.head, marker="o", markersize=3, linestyle="--", lw=1)
@@ -123,13 +123,13 @@ def draw_series(entry: dict[str, Any], record: Record, axes: Any) -> None:
         return
     scale = entry.get("scale", 1.0)
     y, bars = scale * np.array(times), scale * np.array(errors)
-    drawn = axes.errorbar(x, y, bars, label=column.head, marker="o", markersize=3, lw=1)
+    error_bars = axes.errorbar(x, y, bars, label=column.head, marker="o", markersize=3, lw=1)
     model = entry.get("fit")
     among = papers.shared(column, x, record)
-    found = fit(model, among, list(y), list(bars)) if model else None
-    if found:
+    fitted_model = fit(model, among, list(y), list(bars)) if model else None
+    if fitted_model:
         along = np.linspace(min(among), max(among), 200)
-        axes.plot(along, found(along), color=drawn[0].get_color(), linestyle=":", lw=1)
+        axes.plot(along, fitted_model(along), color=error_bars[0].get_color(), linestyle=":", lw=1)
 
 
 def counts_of(entry: dict[str, Any]) -> list[int]:
@@ -167,11 +167,14 @@ def draw(figure: Figure, record: Record, path: Path) -> None:
 
 def page(paper: Paper, record: Record) -> str:
     """Write the page of a document."""
-    filled = [papers.cells(table, record) for table in paper.tables]
-    count = Counter(cell.run for rows in filled for line in rows for cell in line)
+    filled_tables = [papers.cells(table, record) for table in paper.tables]
+    count = Counter(cell.run for rows in filled_tables for line in rows for cell in line)
     runs = [run for run, _ in count.most_common() if run is not None] or [0]
     parts = [f"# {paper.title}", paper.reference, paper.about, machine(record, runs)]
-    parts += [table_page(*each, record, runs) for each in zip(paper.tables, filled, strict=True)]
+    parts += [
+        table_page(*table_and_cells, record, runs)
+        for table_and_cells in zip(paper.tables, filled_tables, strict=True)
+    ]
     for figure in paper.figures:
         parts += [f"## {figure.name}\n\n![{figure.title}]({paper.name}-{slug(figure.name)}.svg)"]
     return "\n\n".join(part.strip() for part in parts) + "\n"
@@ -179,11 +182,11 @@ def page(paper: Paper, record: Record) -> str:
 
 def bars_page(record: Record) -> str:
     """Write the page of all bars of bars.toml, with the value and the verdict of the run."""
-    found = {(v["definition"], v["row"], v["what"]): v for v in record.verdicts}
+    verdicts = {(v["definition"], v["row"], v["what"]): v for v in record.verdicts}
     lines = [["row", "what", "bar", "gate", "measured", "verdict", "remark"]]
     everything = [(d, bar) for d in definitions.load() for bar in d.bars]
-    for definition, bar in sorted(everything, key=lambda one: row_order(one[1].row)):
-        v = found.get((definition.name, bar.row, bar.claim), {})
+    for definition, bar in sorted(everything, key=lambda item: row_order(item[1].row)):
+        v = verdicts.get((definition.name, bar.row, bar.claim), {})
         sign = "≤" if BAR_KINDS[bar.kind][1] else "≥"
         limit = "-" if bar.limit is None else f"{sign} {number(bar.limit, bar.kind)}"
         gate = "-" if bar.gate is None else f"{bar.gate:g}"
@@ -224,22 +227,23 @@ def slug(name: str) -> str:
 def write(record: Record, folder: Path, known: Sequence[Paper] | None = None) -> list[Path]:
     """Write the pages and figures of all documents; the paths of the pages."""
     known = papers.load() if known is None else known
-    absent = [name for name in ("scipy", "matplotlib") if importlib.util.find_spec(name) is None]
-    if absent:
-        raise BenchError(
-            f"the report needs {' and '.join(absent)}\nrun: pip install {' '.join(absent)}"
-        )
+    missing_packages = [
+        name for name in ("scipy", "matplotlib") if importlib.util.find_spec(name) is None
+    ]
+    if missing_packages:
+        needs = f"the report needs {' and '.join(missing_packages)}"
+        raise BenchError(f"{needs}\nrun: pip install {' '.join(missing_packages)}")
     folder.mkdir(parents=True, exist_ok=True)
     bars = folder / "bars.md"
     bars.write_text(bars_page(record))
-    written = [bars]
+    paths = [bars]
     for paper in known:
         path = folder / f"{paper.name}.md"
         path.write_text(page(paper, record))
-        written.append(path)
+        paths.append(path)
         for figure in paper.figures:
             draw(figure, record, folder / f"{paper.name}-{slug(figure.name)}.svg")
-    return written
+    return paths
 
 
 def main(words: list[str]) -> int:

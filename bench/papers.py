@@ -134,20 +134,22 @@ class Record:
         number = self._number(other.host) if same else 0
         for name, theirs in other._definitions.items() if same else ():
             ours = self._definitions.setdefault(name, theirs | {"contestants": {}})["contestants"]
-            for contestant, found in theirs["contestants"].items():
-                if not found["missing"] and ours.get(contestant, {"missing": "absent"})["missing"]:
-                    ours[contestant] = found | {"run": number}
+            for contestant, result in theirs["contestants"].items():
+                if not result["missing"] and ours.get(contestant, {"missing": "absent"})["missing"]:
+                    ours[contestant] = result | {"run": number}
         key = itemgetter("definition", "row", "what")
-        alike = same and number == 0
-        theirs = [v if alike else v | {"remark": _and_run(v, other, same)} for v in other.verdicts]
+        is_same_run = same and number == 0
+        theirs = [
+            v if is_same_run else v | {"remark": _and_run(v, other, same)} for v in other.verdicts
+        ]
         every = {key(v): v for v in (*self.verdicts, *theirs)}
-        known = {key(v): v for v in self.verdicts if v["verdict"] != "NOT MEASURED"}
-        self.verdicts = list((every | known).values())
+        own_verdicts = {key(v): v for v in self.verdicts if v["verdict"] != "NOT MEASURED"}
+        self.verdicts = list((every | own_verdicts).values())
 
     def _number(self, host: dict[str, Any]) -> int:
         """Return the number of the run of a host, which may be a new one."""
         key = itemgetter("cpu", "kernel", "date", "commit")
-        keys = [key(known) for known in self.hosts]
+        keys = [key(entry) for entry in self.hosts]
         if key(host) not in keys:
             self.hosts.append(host)
             keys.append(key(host))
@@ -156,44 +158,44 @@ class Record:
     def measured(self, definition: str, contestant: str, value: str, key: str = "") -> Cell:
         """Give what a contestant measured, or the reason why it did not."""
         group = self._definitions.get(definition)
-        found = group and group["contestants"].get(contestant)
+        result = group and group["contestants"].get(contestant)
         if not group:
             return Cell(missing="not part of this run")
-        if not found:
+        if not result:
             return Cell(missing="has no such step here")
-        if found["wrong"]:
-            return Cell(missing=f"wrong: {found['wrong']}")
-        if found["missing"]:
-            return Cell(missing=found["missing"])
-        return replace(_value(found, group, value, key), run=found.get("run", 0))
+        if result["wrong"]:
+            return Cell(missing=f"wrong: {result['wrong']}")
+        if result["missing"]:
+            return Cell(missing=result["missing"])
+        return replace(_value(result, group, value, key), run=result.get("run", 0))
 
 
 def _and_run(verdict: dict[str, Any], run: Record, same_size: bool) -> str:
     """Return the remark of a verdict with the size or the processor, and the commit, of its run."""
     words = run.host["cpu"] if same_size else SIZE_WORDS[run.size]
-    own = f"{words}, commit `{run.host['commit'][:12]}`"
-    return "; ".join(filter(None, (verdict["remark"], own)))
+    run_text = f"{words}, commit `{run.host['commit'][:12]}`"
+    return "; ".join(filter(None, (verdict["remark"], run_text)))
 
 
-def _value(found: dict[str, Any], group: dict[str, Any], value: str, key: str) -> Cell:
-    seconds = found["seconds"]
+def _value(result: dict[str, Any], group: dict[str, Any], value: str, key: str) -> Cell:
+    seconds = result["seconds"]
     if value == "answer":
-        answer = (found["answer"] or {}).get(key)
+        answer = (result["answer"] or {}).get(key)
         if isinstance(answer, (int, float)) and not isinstance(answer, bool):
             return Cell(float(answer))
         text = ", ".join(answer) if isinstance(answer, list) else str(answer)
         return Cell(text=text) if answer is not None else Cell(missing="not reported")
     if value == "peak_rss_mb":
-        return Cell(found[value]) if found[value] else Cell(missing="of a shared process")
+        return Cell(result[value]) if result[value] else Cell(missing="of a shared process")
     if value == "hidden":
-        return _of(found["hidden_fraction"])
+        return _of(result["hidden_fraction"])
     if value.startswith("parts."):
-        return _of(found["parts"].get(value.removeprefix("parts."), []))
+        return _of(result["parts"].get(value.removeprefix("parts."), []))
     if value == "processor":
-        shares = zip(found["processor_seconds"], seconds, strict=False)
+        shares = zip(result["processor_seconds"], seconds, strict=False)
         return _of([100 * worked / wall for worked, wall in shares if wall])
     if value == "rate":
-        total = found.get("bytes") or group.get("file_bytes", 0)
+        total = result.get("bytes") or group.get("file_bytes", 0)
         return _of([total / wall / 1e6 for wall in seconds if wall and total])
     if value != "seconds":
         raise BenchError(f"invalid value {value!r}: expected {', '.join(VALUES)} or parts.NAME")
@@ -209,8 +211,8 @@ def _of(samples: list[float]) -> Cell:
 
 def number_of(text: str) -> float | None:
     """Find the number that a printed cell begins with."""
-    found = re.match(r"\s*([-+]?[0-9]*\.?[0-9]+(?:e[-+]?[0-9]+)?)", text)
-    return float(found[1]) if found else None
+    match = re.match(r"\s*([-+]?[0-9]*\.?[0-9]+(?:e[-+]?[0-9]+)?)", text)
+    return float(match[1]) if match else None
 
 
 def cells(table: Table, record: Record) -> list[list[Cell]]:
@@ -279,17 +281,17 @@ def points(
     column: Column, row: dict[str, Any], record: Record
 ) -> tuple[list[float], list[float], list[float]]:
     """Collect the points of a fit or a figure: x, times, errors."""
-    found: tuple[list[float], list[float], list[float]] = ([], [], [])
+    result: tuple[list[float], list[float], list[float]] = ([], [], [])
     for value, cell in cells_over(column, row, record):
-        for numbers, one in zip(found, (value, cell.number, cell.error), strict=True):
-            numbers.append(float(one or 0.0))
-    return found
+        for numbers, item in zip(result, (value, cell.number, cell.error), strict=True):
+            numbers.append(float(item or 0.0))
+    return result
 
 
 def cells_over(column: Column, row: dict[str, Any], record: Record) -> list[tuple[Any, Cell]]:
     """Collect what was measured over the key of a column, with the values of that key."""
     (key, values), *_ = column.over.items()
-    found = []
+    result = []
     for value in values:
         names = row | {key: value}
         cell = record.measured(
@@ -298,8 +300,8 @@ def cells_over(column: Column, row: dict[str, Any], record: Record) -> list[tupl
             column.value,
         )
         if cell.number is not None:
-            found.append((value, cell))
-    return found
+            result.append((value, cell))
+    return result
 
 
 def shared(column: Column, x: list[float], record: Record) -> list[float]:
@@ -315,10 +317,10 @@ def fitted(column: Column, row: dict[str, Any], record: Record) -> Cell:
     result = fit(column.fit, shared(column, x, record), times, errors)
     if result is None:
         return Cell(missing="too few points")
-    measured = [cell for _, cell in cells_over(column, row, record)]
-    if _runs(measured) > 1:
+    points_and_cells = [cell for _, cell in cells_over(column, row, record)]
+    if _runs(points_and_cells) > 1:
         return Cell(missing=TWO_RUNS)
-    run = measured[0].run
+    run = points_and_cells[0].run
     if column.parameter == "chi":
         text = f"{result.chi_squared:.3g} ({result.freedom})"
         return Cell(result.chi_squared, text=text, run=run)
@@ -351,17 +353,19 @@ def parse(document: dict[str, Any], name: str) -> Paper:
 def _table(entry: dict[str, Any]) -> Table:
     rows = tuple(entry["row"] if "row" in entry else combinations(entry["rows"]))
     columns: list[Column] = []
-    for wanted in entry["column"]:
-        for names in combinations(wanted.get("each", {})):
-            made = substitute({k: v for k, v in wanted.items() if k != "each"}, names)
+    for column_entry in entry["column"]:
+        for names in combinations(column_entry.get("each", {})):
+            fields = substitute({k: v for k, v in column_entry.items() if k != "each"}, names)
             columns.append(
-                Column(**{k: tuple(v) if isinstance(v, list) else v for k, v in made.items()})
+                Column(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()})
             )
     for column in columns:
         if column.printed and len(column.printed) != len(rows):
-            found = f"found {len(column.printed)} texts"
-            raise BenchError(f"{entry['name']}: {column.head}: expected {len(rows)} rows, {found}")
+            count_text = f"found {len(column.printed)} texts"
+            raise BenchError(
+                f"{entry['name']}: {column.head}: expected {len(rows)} rows, {count_text}"
+            )
         if len(column.sources) != 1:
             raise BenchError(f"{entry['name']}: {column.head}: expected one source of its cells")
-    rest = {k: v for k, v in entry.items() if k not in ("rows", "row", "column")}
-    return Table(rows=rows, columns=tuple(columns), **rest)
+    options = {k: v for k, v in entry.items() if k not in ("rows", "row", "column")}
+    return Table(rows=rows, columns=tuple(columns), **options)

@@ -62,9 +62,9 @@ class Peer:
             program = os.path.relpath(self.version[0], ROOT)
             return f"{program}: {error.strerror}; {self.remedy()}"
         if answer.returncode != 0:
-            said = _last_line(answer.stderr or answer.stdout)
+            message = _last_line(answer.stderr or answer.stdout)
             helps = self.requirements or self.build or self.ours
-            return f"{said}; {self.remedy()}" if helps else said
+            return f"{message}; {self.remedy()}" if helps else message
         return None
 
     def unbuilt(self) -> bool:
@@ -113,8 +113,8 @@ def _last_line(text: str) -> str:
 
 def python_of_peers() -> str:
     """Name the Python of the peers: that of `setup`, and before it the one that runs this."""
-    made = VENV / "bin" / "python"
-    return str(made) if made.exists() else sys.executable
+    path = VENV / "bin" / "python"
+    return str(path) if path.exists() else sys.executable
 
 
 def load(folder: Path = HERE / "peers") -> dict[str, Peer]:
@@ -124,12 +124,12 @@ def load(folder: Path = HERE / "peers") -> dict[str, Peer]:
 
 def _peer(path: Path) -> Peer:
     table = toml.load(path)
-    own = table.get("venv")
-    venv = BUILD / f"venv-{own}" if own else VENV
+    venv_name = table.get("venv")
+    venv = BUILD / f"venv-{venv_name}" if venv_name else VENV
     if table.get("python") == "project":
         python = sys.executable
     else:
-        python = str(venv / "bin" / "python") if own else python_of_peers()
+        python = str(venv / "bin" / "python") if venv_name else python_of_peers()
     names = {
         "python": python,
         "build": str(BUILD / path.parent.name),
@@ -235,10 +235,10 @@ class Runner:
                 if not selector.select(max(0.0, deadline - time.monotonic())):
                     self._process.kill()
                     raise RunnerError(f"{self.peer.name} gave no answer in {timeout:.0f} s")
-                got = os.read(descriptor, 1 << 16)
-                if not got:
+                chunk = os.read(descriptor, 1 << 16)
+                if not chunk:
                     raise RunnerError(f"{self.peer.name} ended: {self._stderr()}")
-                self._pending += got
+                self._pending += chunk
         line, _, self._pending = self._pending.partition(b"\n")
         return line
 

@@ -33,11 +33,11 @@ def write(path: Path, recipe: dict[str, Any]) -> dict[str, Any]:
             )
         if len(hdus) == recipe["hdu"] + 1:
             answer = float(pixels[cutout(recipe)].sum(dtype=np.float64))
-    written = path.with_suffix(".part")
-    fits.HDUList(hdus).writeto(written, overwrite=True)
-    with written.open("rb") as stream:
+    part_path = path.with_suffix(".part")
+    fits.HDUList(hdus).writeto(part_path, overwrite=True)
+    with part_path.open("rb") as stream:
         os.fsync(stream.fileno())
-    os.replace(written, path)
+    os.replace(part_path, path)
     return {"sum": answer}
 
 

@@ -104,8 +104,8 @@ def details(definition: Definition, results: dict[str, Result], file_bytes: int)
     """Give one line per contestant: time, spread, rate, memory, and how right it was."""
     if not definition.timed:
         ran = sum(r.measured for r in results.values())
-        wrong = [[f"{name}: {r.wrong}"] for name, r in results.items() if r.wrong]
-        return [["answers only"], [f"{ran} of {len(results)} contestants ran"], *wrong]
+        problems = [[f"{name}: {r.wrong}"] for name, r in results.items() if r.wrong]
+        return [["answers only"], [f"{ran} of {len(results)} contestants ran"], *problems]
     lines = [["contestant", "median", "min", "max", "MAD", "GB/s", "peak RSS", "worst error", "n"]]
     for name, r in results.items():
         if not r.samples:
@@ -125,8 +125,8 @@ def details(definition: Definition, results: dict[str, Result], file_bytes: int)
 def summary(verdicts: Sequence[Verdict]) -> str:
     """Say how many rows passed, missed their bar, were wrong, were not measured."""
     words = (PASS, MISS, WRONG, NOT_MEASURED, INFO)
-    counted = {word: sum(v.outcome == word for v in verdicts) for word in words}
-    return ", ".join(f"{count} {word}" for word, count in counted.items())
+    counts = {word: sum(v.outcome == word for v in verdicts) for word in words}
+    return ", ".join(f"{count} {word}" for word, count in counts.items())
 
 
 def as_json(definition: Definition, results: dict[str, Result], size: int) -> dict[str, Any]:
@@ -222,7 +222,7 @@ def write(
         "host": host,
         "size": size,
         "verdicts": [verdict_json(v) for v in verdicts],
-        "definitions": [as_json(*one) for one in measured],
+        "definitions": [as_json(*entry) for entry in measured],
     }
     parts = [f"# Benchmark results, {SIZE_WORDS[size]}"]
     parts += [markdown(table(verdicts)), summary(verdicts), "## Host"]

@@ -148,23 +148,23 @@ async def session(port: int, name: str, seconds: float, load: Load, seed: int) -
     times = [(n / SPECTRA, "spectrum") for n in range(int(seconds * SPECTRA))]
     times += [(n / FRAMES, "tile") for n in range(int(seconds * FRAMES))]
     waiting: set[asyncio.Task[None]] = set()
-    for at, what in sorted(times):
+    for at, kind in sorted(times):
         await asyncio.sleep(max(0.0, begin + at - time.perf_counter()))
-        task = asyncio.create_task(ask(free, begin + at, what, name, rng, load))
+        task = asyncio.create_task(ask(free, begin + at, kind, name, rng, load))
         waiting.add(task)
         task.add_done_callback(waiting.discard)
     await asyncio.gather(*waiting)
 
 
 async def ask(
-    free: asyncio.Queue[Connection], at: float, what: str, name: str, rng: random.Random, load: Load
+    free: asyncio.Queue[Connection], at: float, kind: str, name: str, rng: random.Random, load: Load
 ) -> None:
     """Send one request when a connection is free; its time counts from when it was due."""
     x, y, radius = rng.uniform(60, 450), rng.uniform(60, 450), rng.uniform(2, 50)
     channel = rng.randint(1, 256)
     connection = await free.get()
     try:
-        if what == "spectrum":
+        if kind == "spectrum":
             region = f"circle({x:.2f},{y:.2f},{radius:.2f})"
             status, body = await connection.get("/api/v1/spectrum", id=name, region=region)
             right = status == 200 and len(json.loads(body)["values"]) == 256
@@ -174,9 +174,9 @@ async def ask(
             )
             right = status == 200 and len(body) > 1000
         if not right:
-            load.failures.append(f"{what}: {status}")
+            load.failures.append(f"{kind}: {status}")
     except (OSError, asyncio.IncompleteReadError, ValueError, IndexError) as error:
-        load.failures.append(f"{what}: {error!r}")
+        load.failures.append(f"{kind}: {error!r}")
         connection = Connection(connection._port)
     load.latencies.append(time.perf_counter() - at)
     free.put_nowait(connection)
@@ -233,15 +233,15 @@ def drop(path: Path) -> None:
 async def timed(port: int, path: str, times: int = 1, **parameters: object) -> float:
     """Return the median time of a request, in seconds; ``#`` in a value is its number."""
     connection = Connection(port)
-    found = []
+    seconds = []
     for number in range(times):
         values = {k: str(v).replace("#", str(number + 1)) for k, v in parameters.items()}
         begin = time.perf_counter()
         status, body = await connection.get(path, **values)
-        found.append(time.perf_counter() - begin)
+        seconds.append(time.perf_counter() - begin)
         if status != 200:
             raise SystemExit(f"{path}: {status} {body[:200]!r}")
-    return statistics.median(found)
+    return statistics.median(seconds)
 
 
 async def large_cube() -> list[Row]:
@@ -314,13 +314,13 @@ async def large_plane() -> list[Row]:
             connection = Connection(server.port)
             _, body = await connection.get("/api/v1/dataset", id=plane.name)
             level = json.loads(body)["levels"] - 3  # about 900 pixels: 4 x 4 tiles on the screen
-            places = [(x, y) for x in range(4) for y in range(4)]
+            positions = [(x, y) for x in range(4) for y in range(4)]
             connections = [Connection(server.port) for _ in range(CONNECTIONS)]
             changes = []
             for channel in (1, 2):
                 begin = time.perf_counter()
                 await asyncio.gather(*(
-                    tiles(connections[n], places[n::CONNECTIONS], id=plane.name, level=level,
+                    tiles(connections[n], positions[n::CONNECTIONS], id=plane.name, level=level,
                           channel=channel)
                     for n in range(CONNECTIONS)
                 ))  # fmt: skip
@@ -329,10 +329,12 @@ async def large_plane() -> list[Row]:
     return [Row("change of the channel, 30 000 x 30 000", 1000 * changes[-1], "ms", 150)]
 
 
-async def tiles(connection: Connection, places: list[tuple[int, int]], **asked: object) -> None:
+async def tiles(
+    connection: Connection, positions: list[tuple[int, int]], **parameters: object
+) -> None:
     """Ask for some tiles, one after the other."""
-    for x, y in places:
-        status, body = await connection.get("/api/v1/tile", x=x, y=y, **asked)
+    for x, y in positions:
+        status, body = await connection.get("/api/v1/tile", x=x, y=y, **parameters)
         if status != 200:
             raise SystemExit(f"a tile: {status} {body[:200]!r}")
 
@@ -357,12 +359,12 @@ async def cutout() -> list[Row]:
         query = urllib.parse.urlencode({"id": cube.name, "section": section})
         path = f"/api/v1/cutout?{query}"
         rates = [await loop.run_in_executor(None, download, server.port, path) for _ in range(3)]
-    plain = made("server-1g.fits", (256, 1024, 1024))
+    plain_file = made("server-1g.fits", (256, 1024, 1024))
     port = server.port + 1
     process = subprocess.Popen([sys.executable, "-c", _PLAIN, str(DATA), str(port)])
     try:
         await asyncio.sleep(3)
-        path = f"/{plain.name}"
+        path = f"/{plain_file.name}"
         plains = [await loop.run_in_executor(None, download, port, path) for _ in range(3)]
     finally:
         process.terminate()
@@ -382,8 +384,8 @@ def download(port: int, path: str) -> float:
     answer = connection.getresponse()
     buffer = bytearray(1 << 20)
     size = 0
-    while got := answer.readinto(buffer):
-        size += got
+    while count := answer.readinto(buffer):
+        size += count
     if answer.status != 200 or size != int(answer.headers["Content-Length"]):
         raise SystemExit(f"{path}: {answer.status}, {size} bytes")
     return size / (time.perf_counter() - begin)
@@ -394,15 +396,15 @@ async def extraction() -> list[Row]:
     from bench import extraction as by_volume
 
     DATA.mkdir(exist_ok=True)
-    found = by_volume.measured(made, serving, DATA)
-    lines = by_volume.table(found, machine())
+    timings = by_volume.measured(made, serving, DATA)
+    lines = by_volume.table(timings, machine())
     print(lines)
     if _WRITE:
         put(lines)
     rows = []
     for kind in ("image", "spectrum"):
-        ahead = by_volume.line_of(found[kind, "on ahead"])
-        ours = by_volume.line_of(found[kind, "just in time"])
+        ahead = by_volume.line_of(timings[kind, "on ahead"])
+        ours = by_volume.line_of(timings[kind, "just in time"])
         if ahead is None or ours is None:
             raise SystemExit("a line needs three volumes or more: free some of the disk")
         ratio = ours.values["slope"] / ahead.values["slope"]
@@ -414,10 +416,11 @@ async def drag() -> list[Row]:
     """Measure the time from a drag of a region to its spectrum."""
     from bench import dragging
 
-    found = await dragging.measured(made, serving, Connection)
+    milliseconds = await dragging.measured(made, serving, Connection)
     bars = (50.0, 100.0, 200.0)
     return [
-        Row(name, value, "ms", bar) for (name, value), bar in zip(found.items(), bars, strict=True)
+        Row(name, value, "ms", bar)
+        for (name, value), bar in zip(milliseconds.items(), bars, strict=True)
     ]
 
 
@@ -472,20 +475,20 @@ def main() -> int:
     parser.add_argument(
         "--write", action="store_true", help="write the figures into docs/performance/server.md"
     )
-    given = parser.parse_args()
+    options = parser.parse_args()
     global _WRITE
-    _WRITE = given.write
+    _WRITE = options.write
     rows: list[Row] = []
     for name, case in CASES.items():
-        if given.only not in (None, name):
+        if options.only not in (None, name):
             continue
-        found = case(60 if given.short else 300) if name == "load" else case()  # type: ignore[operator]
-        measured = asyncio.run(found)
-        rows += measured
-        if given.write and name in SECTIONS:
+        coroutine = case(60 if options.short else 300) if name == "load" else case()  # type: ignore[operator]
+        results = asyncio.run(coroutine)
+        rows += results
+        if options.write and name in SECTIONS:
             heading, text = SECTIONS[name]
             command = f"python -m bench.server --only {name} --write"
-            put(section(heading, command + " --short" * given.short, text, measured))
+            put(section(heading, command + " --short" * options.short, text, results))
     for row in rows:
         print(row)
     return 0 if all(row.met for row in rows) else 1

@@ -45,10 +45,10 @@ class Row:
 
 def machine() -> str:
     """Describe the machine and its load in a sentence."""
-    found = host.describe()
+    description = host.describe()
     return (
-        f"{found['date']}, {found['cpu']}, {found['cores']} cores, {found['memory_gb']:.0f} GB, "
-        f"load average {os.getloadavg()[0]:.1f} at the end"
+        f"{description['date']}, {description['cpu']}, {description['cores']} cores, "
+        f"{description['memory_gb']:.0f} GB, load average {os.getloadavg()[0]:.1f} at the end"
     )
 
 
@@ -66,11 +66,11 @@ def section(heading: str, command: str, text: str, rows: Iterable[Row]) -> str:
 def put(text: str, page: Path = PAGE) -> None:
     """Write a section into the page, in place of the one with the same heading."""
     heading = text.partition("\n")[0]
-    old = page.read_text(encoding="utf-8") if page.exists() else _HEAD
-    before, found, rest = old.partition(f"{heading}\n")
-    if not found:
-        page.write_text(f"{old.rstrip()}\n\n{text}", encoding="utf-8")
+    content = page.read_text(encoding="utf-8") if page.exists() else _HEAD
+    before, separator, remainder = content.partition(f"{heading}\n")
+    if not separator:
+        page.write_text(f"{content.rstrip()}\n\n{text}", encoding="utf-8")
         return
-    _, next_heading, after = rest.partition("\n## ")
+    _, next_heading, after = remainder.partition("\n## ")
     tail = f"\n## {after}" if next_heading else ""
     page.write_text(before + text + tail, encoding="utf-8")

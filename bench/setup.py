@@ -19,23 +19,23 @@ from bench.peers import BUILD, Peer, load
 def setup(say: Callable[[str], None] = print, also: Sequence[str] = ()) -> int:
     """Prepare every peer, those on request if they are in `also`; give how many can run."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    known = load()
-    if strange := sorted(set(also) - set(known)):
-        raise BenchError(f"--with {strange[0]!r} names no peer; there are {', '.join(known)}")
-    wanted = [p for p in known.values() if not p.on_request or p.name in also]
-    for venv in sorted({peer.venv for peer in wanted if peer.requirements}):
-        names = sorted({name for p in wanted if p.venv == venv for name in p.requirements})
+    peer_table = load()
+    if strange := sorted(set(also) - set(peer_table)):
+        raise BenchError(f"--with {strange[0]!r} names no peer; there are {', '.join(peer_table)}")
+    selected = [p for p in peer_table.values() if not p.on_request or p.name in also]
+    for venv in sorted({peer.venv for peer in selected if peer.requirements}):
+        names = sorted({name for p in selected if p.venv == venv for name in p.requirements})
         _python_peers(venv, names, say)
     peers = load()  # again: the commands name the environment that is there now
-    ready = 0
+    ready_count = 0
     for peer in peers.values():
-        if peer.name in {p.name for p in wanted}:
+        if peer.name in {p.name for p in selected}:
             build(peer, say)
         reason = peer.missing()
-        ready += reason is None
+        ready_count += reason is None
         say(f"{peer.name}: MISSING: {reason}" if reason else f"{peer.name}: {peer.version_text()}")
-    say(f"{ready} of {len(peers)} peers are ready")
-    return ready
+    say(f"{ready_count} of {len(peers)} peers are ready")
+    return ready_count
 
 
 def build(peer: Peer, say: Callable[[str], None] = print) -> bool:
@@ -60,10 +60,12 @@ def _python_peers(venv: Path, requirements: list[str], say: Callable[[str], None
 
 def _done(command: tuple[str, ...], folder: object, say: Callable[[str], None]) -> bool:
     try:
-        done = subprocess.run(command, cwd=str(folder), capture_output=True, text=True, check=False)
+        process = subprocess.run(
+            command, cwd=str(folder), capture_output=True, text=True, check=False
+        )
     except OSError as error:
         say(f"{command[0]}: {error.strerror}")
         return False
-    if done.returncode != 0:
-        say(f"{' '.join(command)}\n{(done.stderr or done.stdout).strip()}")
-    return done.returncode == 0
+    if process.returncode != 0:
+        say(f"{' '.join(command)}\n{(process.stderr or process.stdout).strip()}")
+    return process.returncode == 0

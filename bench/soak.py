@@ -115,11 +115,11 @@ def catalogue() -> Path:
     path = DATA / "soak-stars.fits"
     if not path.exists():
         rng = np.random.default_rng(3)
-        places = {
+        positions = {
             "RA": rng.uniform(187.70, 187.77, ROWS),
             "DEC": rng.uniform(12.32, 12.392, ROWS),
         }
-        tf.write(path, places, units={"RA": "deg", "DEC": "deg"})
+        tf.write(path, positions, units={"RA": "deg", "DEC": "deg"})
     return path
 
 

@@ -72,16 +72,16 @@ def opened(path: Path) -> Written:
         raise BenchError(f"{path.name}: its first extension is not a plain table but {kind!r}")
     width, count = int(header["NAXIS1"]), int(header["NAXIS2"])
     end = start + width * count
-    wanted, size = end + -end % BLOCK, path.stat().st_size
-    if size != wanted:
-        raise BenchError(f"{path.name}: it has {size} bytes, its headers ask for {wanted}")
+    expected, size = end + -end % BLOCK, path.stat().st_size
+    if size != expected:
+        raise BenchError(f"{path.name}: it has {size} bytes, its headers ask for {expected}")
     return Written(kind, np.memmap(path, "u1", "r", start, (count, width)), header)
 
 
 def described(path: Path) -> str:
     """Describe a table: kind, rows, and of each column name, form and fingerprint."""
     table = opened(path)
-    found, at = [f"{table.kind} of {len(table.rows)} rows"], 0
+    parts, at = [f"{table.kind} of {len(table.rows)} rows"], 0
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         jobs = []
         for number in range(1, int(table.header["TFIELDS"]) + 1):
@@ -89,27 +89,25 @@ def described(path: Path) -> str:
             if table.kind == "BINTABLE":
                 if form not in TYPES:
                     raise BenchError(f"{path.name}: column {name} has the form {form!r}")
-                start, stored = at, np.dtype(TYPES[form])
-                at += stored.itemsize
+                start, dtype = at, np.dtype(TYPES[form])
+                at += dtype.itemsize
             else:
-                stored = np.dtype(f"S{int(form.removeprefix('I'))}")
+                dtype = np.dtype(f"S{int(form.removeprefix('I'))}")
             zero = float(table.header.get(f"TZERO{number}", 0))
             convention = " unsigned" if zero == CONVENTIONS.get(form, 0) != 0 else ""
-            print_ = pool.submit(
-                _fingerprint, table.rows[:, start : start + stored.itemsize], stored
-            )
+            print_ = pool.submit(_fingerprint, table.rows[:, start : start + dtype.itemsize], dtype)
             jobs.append((f"{name} {form}{convention}", print_))
-        found += [f"{what} {job.result():016x}" for what, job in jobs]
+        parts += [f"{heading} {job.result():016x}" for heading, job in jobs]
     if at not in (0, table.rows.shape[1]):
         raise BenchError(f"{path.name}: rows have {table.rows.shape[1]} bytes, their fields {at}")
-    return ", ".join(found)
+    return ", ".join(parts)
 
 
-def _fingerprint(field: np.ndarray, stored: np.dtype[np.generic]) -> int:
+def _fingerprint(field: np.ndarray, dtype: np.dtype[np.generic]) -> int:
     total = Fingerprint()
     for first in range(0, len(field), ROWS):
-        values = np.ascontiguousarray(field[first : first + ROWS]).view(stored)[:, 0]
-        total.add(values.astype("i8") if stored.kind == "S" else values)
+        values = np.ascontiguousarray(field[first : first + ROWS]).view(dtype)[:, 0]
+        total.add(values.astype("i8") if dtype.kind == "S" else values)
     return total.value
 
 

@@ -75,18 +75,18 @@ class Column:
 
     def cards(self, number: int, start: int) -> list[tuple[str, Any]]:
         """Make the cards of this column; `start` is its first byte in the row, from 0."""
-        made: list[tuple[str, Any]] = [(f"TTYPE{number}", self.name)]
+        result: list[tuple[str, Any]] = [(f"TTYPE{number}", self.name)]
         if self.width:
-            made += [(f"TBCOL{number}", start + 1), (f"TFORM{number}", f"I{self.width}")]
+            result += [(f"TBCOL{number}", start + 1), (f"TFORM{number}", f"I{self.width}")]
         else:
-            made += [(f"TFORM{number}", f"1{self.form}")]
+            result += [(f"TFORM{number}", f"1{self.form}")]
         if self.scaled:
-            made += [(f"TSCAL{number}", self.scale), (f"TZERO{number}", self.zero)]
+            result += [(f"TSCAL{number}", self.scale), (f"TZERO{number}", self.zero)]
         if self.convention:
-            made += [(f"TZERO{number}", CONVENTIONS[self.form])]
+            result += [(f"TZERO{number}", CONVENTIONS[self.form])]
         if self.null is not None:
-            made += [(f"TNULL{number}", self.null)]
-        return made
+            result += [(f"TNULL{number}", self.null)]
+        return result
 
     def integers(self, draws: np.ndarray, first: int) -> np.ndarray:
         """Make k of 32-bit draws, or of row numbers from `first` on."""
@@ -139,15 +139,15 @@ def columns(recipe: dict[str, Any]) -> list[Column]:
     return [Column(**entry) for entry in recipe["columns"]]
 
 
-def row_type(made: list[Column]) -> np.dtype[Any]:
+def row_type(table_columns: list[Column]) -> np.dtype[Any]:
     """Give the type of a row: binary fields are contiguous, text has a blank between."""
     offsets, at = [], 0
-    for column in made:
+    for column in table_columns:
         offsets.append(at)
         at += column.stored.itemsize + (1 if column.width else 0)
-    size = at - (1 if made[-1].width else 0)
-    formats = [column.stored for column in made]
-    names = [column.name for column in made]
+    size = at - (1 if table_columns[-1].width else 0)
+    formats = [column.stored for column in table_columns]
+    names = [column.name for column in table_columns]
     return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
 
 
@@ -164,7 +164,7 @@ def card(keyword: str, value: Any) -> str:
 
 def header(cards: list[tuple[str, Any]]) -> bytes:
     """Make a header of these cards, padded to whole blocks."""
-    raw = "".join([*(card(*one) for one in cards), "END".ljust(80)]).encode()
+    raw = "".join([*(card(*entry) for entry in cards), "END".ljust(80)]).encode()
     return raw.ljust(-(-len(raw) // BLOCK) * BLOCK)
 
 
@@ -172,31 +172,31 @@ PRIMARY = header([("SIMPLE", True), ("BITPIX", 8), ("NAXIS", 0), ("EXTEND", True
 
 
 def table_header(
-    made: list[Column], rows: int, name: str, more: tuple[tuple[str, Any], ...] = ()
+    table_columns: list[Column], rows: int, name: str, more: tuple[tuple[str, Any], ...] = ()
 ) -> bytes:
     """Make the header of the extension, with `more` cards at its end."""
-    row = row_type(made)
-    ascii_ = bool(made[0].width)
+    row = row_type(table_columns)
+    ascii_ = bool(table_columns[0].width)
     cards: list[tuple[str, Any]] = [
         ("XTENSION", "TABLE" if ascii_ else "BINTABLE"),
         *(("BITPIX", 8), ("NAXIS", 2), ("NAXIS1", row.itemsize), ("NAXIS2", rows)),
-        *(("PCOUNT", 0), ("GCOUNT", 1), ("TFIELDS", len(made))),
+        *(("PCOUNT", 0), ("GCOUNT", 1), ("TFIELDS", len(table_columns))),
     ]
     assert row.fields is not None
-    for number, column in enumerate(made, 1):
+    for number, column in enumerate(table_columns, 1):
         cards += column.cards(number, row.fields[column.name][1])
     return header([*cards, ("EXTNAME", name), *more])
 
 
 def blocks(recipe: dict[str, Any], sums: dict[str, Sums]) -> Iterator[np.ndarray]:
     """Yield the rows block by block, adding them to the sums."""
-    made = columns(recipe)
-    generators = [np.random.PCG64([recipe["seed"], n]) for n in range(len(made))]
-    row = row_type(made)
+    table_columns = columns(recipe)
+    generators = [np.random.PCG64([recipe["seed"], n]) for n in range(len(table_columns))]
+    row = row_type(table_columns)
     for first in range(0, recipe["rows"], ROWS):
         count = min(ROWS, recipe["rows"] - first)
         block = np.full(count, b" " * row.itemsize, f"V{row.itemsize}").view(row)
-        for column, generator in zip(made, generators, strict=True):
+        for column, generator in zip(table_columns, generators, strict=True):
             draws = generator.random_raw((count + 1) // 2).view("u4")[:count]
             k = column.integers(draws, first)
             missing = (draws & 0x7F) == 77  # low bits, of which k has few or none
@@ -210,24 +210,28 @@ def blocks(recipe: dict[str, Any], sums: dict[str, Sums]) -> Iterator[np.ndarray
 
 def write(path: Path, recipe: dict[str, Any]) -> dict[str, Any]:
     """Write the table of a recipe as the first extension; give the exact answers."""
-    made = columns(recipe)
-    sums = {column.name: Sums(column) for column in made}
-    selected = Selected(recipe)
+    table_columns = columns(recipe)
+    sums = {column.name: Sums(column) for column in table_columns}
+    selection = Selected(recipe)
     part = path.with_suffix(".part")
     with part.open("wb") as stream:
         stream.write(PRIMARY)
-        stream.write(table_header(made, recipe["rows"], path.stem))
+        stream.write(table_header(table_columns, recipe["rows"], path.stem))
         for block in blocks(recipe, sums):
-            selected.add(block)
+            selection.add(block)
             stream.write(block.tobytes())
-        finish(stream, b" " if made[0].width else b"\0")
+        finish(stream, b" " if table_columns[0].width else b"\0")
     os.replace(part, path)
-    prints = {name: one.fingerprint.value for name, one in sums.items()}
+    prints = {name: column_sums.fingerprint.value for name, column_sums in sums.items()}
     answers: dict[str, Any] = {
-        "sums": {name: one.sum() for name, one in sums.items()},
-        "nulls": {n: one.nulls for n, one in sums.items() if one.column.null is not None},
+        "sums": {name: column_sums.sum() for name, column_sums in sums.items()},
+        "nulls": {
+            n: column_sums.nulls
+            for n, column_sums in sums.items()
+            if column_sums.column.null is not None
+        },
         "all": prints,
-        **selected.answers(),
+        **selection.answers(),
     }
     for which, names in recipe.get("selections", {}).items():
         answers[which] = {name: prints[name] for name in names}
@@ -246,10 +250,10 @@ class Selected:
         """Add a block of rows, whose columns of the condition are stored as their values."""
         if self.condition:
             low, same = self.condition["below"], self.condition["equal"]
-            chosen = (block[low[0]] < low[1]) & (block[same[0]] == same[1])
-            found = np.flatnonzero(chosen) + self._first
-            self.fingerprint.add(found)
-            self.count += found.size
+            mask = (block[low[0]] < low[1]) & (block[same[0]] == same[1])
+            indices = np.flatnonzero(mask) + self._first
+            self.fingerprint.add(indices)
+            self.count += indices.size
             self._first += block.size
 
     def answers(self) -> dict[str, Any]:
@@ -268,16 +272,16 @@ def finish(stream: BinaryIO, fill: bytes) -> None:
 
 def write_sparse(path: Path, recipe: dict[str, Any]) -> dict[str, Any]:
     """Write a table of holes, zeros that is, with `blocks` blocks of rows in it, evenly apart."""
-    made = columns(recipe)
-    head = PRIMARY + table_header(made, recipe["rows"], path.stem)
-    row = row_type(made)
+    table_columns = columns(recipe)
+    head = PRIMARY + table_header(table_columns, recipe["rows"], path.stem)
+    row = row_type(table_columns)
     apart = recipe["rows"] // recipe["blocks"]
-    few = recipe | {"rows": recipe["blocks"] * recipe["block_rows"]}
-    sums = {column.name: Sums(column) for column in made}
+    sparse_recipe = recipe | {"rows": recipe["blocks"] * recipe["block_rows"]}
+    sums = {column.name: Sums(column) for column in table_columns}
     part = path.with_suffix(".part")
     with part.open("wb") as stream:
         stream.write(head)
-        rows = b"".join(block.tobytes() for block in blocks(few, sums))
+        rows = b"".join(block.tobytes() for block in blocks(sparse_recipe, sums))
         step = recipe["block_rows"] * row.itemsize
         for number in range(recipe["blocks"]):
             stream.seek(len(head) + number * apart * row.itemsize)
@@ -286,7 +290,11 @@ def write_sparse(path: Path, recipe: dict[str, Any]) -> dict[str, Any]:
         stream.truncate(size + -size % BLOCK)
         os.fsync(stream.fileno())
     os.replace(part, path)
-    return {"sums": {name: with_zeros(one, recipe["rows"]) for name, one in sums.items()}}
+    return {
+        "sums": {
+            name: with_zeros(column_sums, recipe["rows"]) for name, column_sums in sums.items()
+        }
+    }
 
 
 def with_zeros(sums: Sums, rows: int) -> float | int:
@@ -324,7 +332,7 @@ def write_hdus(path: Path, recipe: dict[str, Any]) -> dict[str, Any]:
 def write_cards(path: Path, recipe: dict[str, Any]) -> dict[str, Any]:
     """Write a primary header of many cards: numbers, text, comments, and no data."""
     cards = [("SIMPLE", True), ("BITPIX", 8), ("NAXIS", 0)]
-    lines = [card(*one) for one in cards]
+    lines = [card(*entry) for entry in cards]
     for number in range(len(lines), recipe["count"]):
         kind = number % 5
         if kind == 0:
@@ -355,8 +363,8 @@ MAKERS = {
 
 def layout(recipe: dict[str, Any]) -> dict[str, Any]:
     """Say which columns and condition the definitions mean, for peers."""
-    known = {"selections": recipe.get("selections", {}), "condition": recipe.get("condition", {})}
+    result = {"selections": recipe.get("selections", {}), "condition": recipe.get("condition", {})}
     if recipe["maker"] == "cards":
         last = recipe["count"] - 1
-        known["keyword"] = f"N{last - (last - 3) % 5}"
-    return known
+        result["keyword"] = f"N{last - (last - 3) % 5}"
+    return result

@@ -56,21 +56,21 @@ def constants(lines: list[str]) -> Iterator[str]:
     """Give the rows of the table of constants."""
     yield from ("| constant | value | meaning |", "|---|---|---|")
     for number, line in enumerate(lines):
-        if found := re.match(r"#define (TACHYFITS_\w+) (-?\d+)$", line):
+        if match := re.match(r"#define (TACHYFITS_\w+) (-?\d+)$", line):
             meaning = escaped(comment_of(lines, number))
-            yield f"| `{found[1]}` | {found[2]} | {meaning} |"
+            yield f"| `{match[1]}` | {match[2]} | {meaning} |"
 
 
 def structs(lines: list[str]) -> Iterator[str]:
     """Give a section for each struct, with a table of its members."""
     for number, line in enumerate(lines):
-        if found := re.match(r"typedef struct (tachyfits_\w+) (tachyfits_\w+);", line):
-            yield from (f"### {found[1]}", "", comment_of(lines, number) + " Opaque.", "")
-        if not (found := re.match(r"typedef struct (tachyfits_\w+) \{", line)):
+        if match := re.match(r"typedef struct (tachyfits_\w+) (tachyfits_\w+);", line):
+            yield from (f"### {match[1]}", "", comment_of(lines, number) + " Opaque.", "")
+        if not (match := re.match(r"typedef struct (tachyfits_\w+) \{", line)):
             continue
-        yield from (f"### {found[1]}", "", comment_of(lines, number), "")
+        yield from (f"### {match[1]}", "", comment_of(lines, number), "")
         yield from ("| member | meaning |", "|---|---|")
-        end = lines.index(f"}} {found[1]};", number)
+        end = lines.index(f"}} {match[1]};", number)
         for member in range(number + 1, end):
             if lines[member].strip().endswith(";"):
                 declared = lines[member].strip().rstrip(";").replace("struct ", "")
@@ -82,15 +82,15 @@ def functions(lines: list[str]) -> dict[str, list[str]]:
     """Return the section of each function by its name."""
     sections = {}
     for number, line in enumerate(lines):
-        found = re.match(r"[a-z].*\b(tachyfits_\w+)\(", line)
-        if not found or line.startswith("typedef") or found[1] == "tachyfits_test_panic":
+        match = re.match(r"[a-z].*\b(tachyfits_\w+)\(", line)
+        if not match or line.startswith("typedef") or match[1] == "tachyfits_test_panic":
             continue
         end = next(n for n in range(number, len(lines)) if lines[n].endswith(";"))
         words = [part.strip() for part in lines[number : end + 1]]
         declared = " ".join(words).replace("( ", "(")
         comment = comment_of(lines, number)
         code = ["```c", *wrapped(declared), "```", ""]
-        sections[found[1]] = [f"### {found[1]}", "", comment, "", *code]
+        sections[match[1]] = [f"### {match[1]}", "", comment, "", *code]
     return sections
 
 
@@ -131,11 +131,11 @@ def page() -> str:
 
 def main(arguments: list[str]) -> int:
     """Write or check the page; 1 if it is not current."""
-    new = page()
+    text = page()
     if "--check" not in arguments:
-        PAGE.write_text(new, encoding="utf-8")
+        PAGE.write_text(text, encoding="utf-8")
         return 0
-    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == new:
+    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
         return 0
     print(f"{PAGE.relative_to(ROOT)} is not current: run tools/capi_reference.py")
     return 1

@@ -24,15 +24,20 @@ def main(platform: str, folder: str) -> int:
 def _check(wheel: Path, platform: str) -> int:
     """Check one wheel; 0 when its name and its contents agree."""
     command = [sys.executable, "-m", "auditwheel", "show", str(wheel)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    found = re.search(r'platform tag: "(\w+)"', " ".join(done.stdout.split()))
-    tag = found[1] if found else ""
-    if done.returncode == 0 and platform in wheel.name and tag and _glibc(tag) <= _glibc(platform):
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    match = re.search(r'platform tag: "(\w+)"', " ".join(process.stdout.split()))
+    tag = match[1] if match else ""
+    if (
+        process.returncode == 0
+        and platform in wheel.name
+        and tag
+        and _glibc(tag) <= _glibc(platform)
+    ):
         print(f"{wheel.name}: runs on {platform} and newer (auditwheel)")
         return 0
     print(
         f"invalid wheel {wheel.name}: expected {platform}, found {tag or 'no tag'}\n"
-        f"{done.stdout}{done.stderr}",
+        f"{process.stdout}{process.stderr}",
         file=sys.stderr,
     )
     return 1

@@ -105,11 +105,11 @@ def expanded(lines: Iterator[str], words: Words) -> Iterator[str]:
             for item in LISTS[name]:
                 yield from expanded(iter(body), words | item)
             continue
-        filled = line
+        result = line
         for key, value in words.items():
-            filled = filled.replace("{" + key + "}", value)
-        if filled.strip() or not line.strip():
-            yield filled
+            result = result.replace("{" + key + "}", value)
+        if result.strip() or not line.strip():
+            yield result
 
 
 def block(lines: Iterator[str]) -> Iterator[str]:

@@ -72,9 +72,9 @@ endif()
 
 def version() -> str:
     """Return the version of the workspace."""
-    found = re.search(r'^version = "(.+)"', (ROOT / "Cargo.toml").read_text(), re.MULTILINE)
-    assert found is not None
-    return found[1]
+    match = re.search(r'^version = "(.+)"', (ROOT / "Cargo.toml").read_text(), re.MULTILINE)
+    assert match is not None
+    return match[1]
 
 
 def build() -> tuple[Path, str]:
@@ -85,10 +85,10 @@ def build() -> tuple[Path, str]:
         cargo += ["-C", "link-arg=-Wl,-install_name,@rpath/libtachyfits.0.dylib"]
     else:
         cargo += ["-C", f"link-arg=-Wl,-soname,libtachyfits.so.{ABI}"]
-    said = subprocess.run(cargo, cwd=ROOT, check=True, stderr=subprocess.PIPE, text=True).stderr
-    found = re.search(r"native-static-libs: (.*)", said)
+    messages = subprocess.run(cargo, cwd=ROOT, check=True, stderr=subprocess.PIPE, text=True).stderr
+    match = re.search(r"native-static-libs: (.*)", messages)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return target / "release", found[1].strip() if found else "-lpthread -ldl -lm"
+    return target / "release", match[1].strip() if match else "-lpthread -ldl -lm"
 
 
 def build_before_cfitsio() -> Path:
@@ -103,15 +103,15 @@ def install(prefix: Path) -> None:
     """Build and copy everything below a prefix."""
     folder, private = build()
     is_mac = sys.platform == "darwin"
-    ending = "dylib" if is_mac else "so"
+    suffix = "dylib" if is_mac else "so"
     numbered = (lambda n: f"libtachyfits.{n}.dylib") if is_mac else lambda n: f"libtachyfits.so.{n}"
     shared, soname = numbered(version()), numbered(ABI)
     library = prefix / "lib"
     for path in (library / "pkgconfig", library / "cmake" / "tachyfits", prefix / "include"):
         path.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(folder / f"libtachyfits_c.{ending}", library / shared)
+    shutil.copy2(folder / f"libtachyfits_c.{suffix}", library / shared)
     shutil.copy2(folder / "libtachyfits_c.a", library / "libtachyfits.a")
-    for link, target in ((soname, shared), (f"libtachyfits.{ending}", soname)):
+    for link, target in ((soname, shared), (f"libtachyfits.{suffix}", soname)):
         (library / link).unlink(missing_ok=True)
         (library / link).symlink_to(target)
     for name in ("tachyfits.h", "tachyfits.hpp"):

@@ -66,9 +66,11 @@ def section(command: click.Command, context: click.Context) -> Iterator[str]:
             yield f".TP\n.B {escaped(record[0])}\n{escaped(' '.join(record[1].split()))}\n"
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
-            each = command.get_command(context, name)
-            assert each is not None, name
-            yield from section(each, click.Context(each, info_name=name, parent=context))
+            subcommand = command.get_command(context, name)
+            assert subcommand is not None, name
+            yield from section(
+                subcommand, click.Context(subcommand, info_name=name, parent=context)
+            )
 
 
 def paragraphs(text: str) -> Iterator[str]:
@@ -89,6 +91,6 @@ def literal(text: str) -> Iterator[str]:
 
 def escaped(text: str) -> str:
     """Return text that troff prints as it is."""
-    plain = text.replace("\\", "\\e").replace("-", "\\-")
-    safe = "".join(char if char.isascii() else f"\\[u{ord(char):04X}]" for char in plain)
+    troff = text.replace("\\", "\\e").replace("-", "\\-")
+    safe = "".join(char if char.isascii() else f"\\[u{ord(char):04X}]" for char in troff)
     return f"\\&{safe}" if safe[:1] in (".", "'") else safe

@@ -205,11 +205,11 @@ def _joined(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
 def _paragraphs(line: int, text: str) -> Iterator[tuple[int, str]]:
     """Split Markdown text into paragraphs, list items and table cells, without its code."""
 
-    def blank(found: re.Match[str]) -> str:
-        return "\n" * found[0].count("\n")
+    def blank(match: re.Match[str]) -> str:
+        return "\n" * match[0].count("\n")
 
     text = LINK.sub("]", DOCTEST.sub("", FENCE.sub(blank, text)))
-    text = CODE.sub(lambda found: "`x`" + blank(found), text)
+    text = CODE.sub(lambda match: "`x`" + blank(match), text)
     parts = re.split(r"((?:\n[ \t]*)+\n|\n(?=[ \t]*(?:[-*|#>]|\d+\.)[ \t])|\n(?=\|)|[|])", text)
     for index, part in enumerate(parts):
         if index % 2 == 0 and part.strip():
@@ -225,16 +225,16 @@ def _python_texts(source: str) -> Iterator[tuple[int, str]]:
         if token.type == tokenize.COMMENT
     )
     yield from _joined(comments)
-    inside: set[int] = set()
+    nested: set[int] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.JoinedStr):
-            inside.update(id(value) for value in node.values)
+            nested.update(id(value) for value in node.values)
             text = "".join(
                 str(value.value) if isinstance(value, ast.Constant) else "{}"
                 for value in node.values
             )
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if id(node) in inside:
+            if id(node) in nested:
                 continue
             text = node.value
         else:
@@ -246,16 +246,16 @@ def _python_texts(source: str) -> Iterator[tuple[int, str]]:
 def _rust_texts(source: str) -> Iterator[tuple[int, str]]:
     comments: list[tuple[int, str]] = []
     line, position = 1, 0
-    for found in RUST_TOKEN.finditer(source):
-        line += source.count("\n", position, found.start())
-        position = found.start()
-        if found["comment"] is not None:
-            comments.append((line, found["comment"]))
+    for token in RUST_TOKEN.finditer(source):
+        line += source.count("\n", position, token.start())
+        position = token.start()
+        if token["comment"] is not None:
+            comments.append((line, token["comment"]))
             continue
-        if found["block_comment"]:
-            text = found["block_comment"][2:-2]
+        if token["block_comment"]:
+            text = token["block_comment"][2:-2]
         else:
-            text = found["raw_text"] or re.sub(r"\\\n\s*", "", found["text"] or "")
+            text = token["raw_text"] or re.sub(r"\\\n\s*", "", token["text"] or "")
         if " " in text.strip():
             yield from _paragraphs(line, text)
     yield from _joined(iter(comments))
@@ -263,7 +263,7 @@ def _rust_texts(source: str) -> Iterator[tuple[int, str]]:
 
 def findings(path: str, source: str) -> list[Finding]:
     """Return the phrases to avoid in the prose of one file, by line."""
-    found = []
+    result = []
     lines = source.splitlines()
     for start, text in texts(path, source):
         prose = re.sub(r"\s+", " ", text).strip()
@@ -274,32 +274,32 @@ def findings(path: str, source: str) -> list[Finding]:
                 line = start + _lines_before(text, len(prose[: match.start()].replace(" ", "")))
                 if QUOTED not in lines[min(line, len(lines)) - 1]:
                     short = match[0] if len(match[0]) <= 50 else match[0][:47] + "..."
-                    found.append(Finding(path, line, short, phrase.instead))
-    return sorted(found, key=lambda one: one.line)
+                    result.append(Finding(path, line, short, phrase.instead))
+    return sorted(result, key=lambda finding: finding.line)
 
 
 def _lines_before(text: str, characters: int) -> int:
     """Count the line breaks of `text` before its n-th character that is not white space."""
-    seen = breaks = 0
+    count = breaks = 0
     for character in text:
         if character == "\n":
             breaks += 1
         elif not character.isspace():
-            if seen == characters:
+            if count == characters:
                 break
-            seen += 1
+            count += 1
     return breaks
 
 
 def tracked() -> list[str]:
     """Return the tracked files with prose of ours."""
-    listed = subprocess.run(
+    names = subprocess.run(
         ["git", "ls-files"], capture_output=True, text=True, check=True, cwd=ROOT
     ).stdout.splitlines()
     endings = (".py", ".pyi", ".rs", ".md", ".toml", "Makefile")
     return [
         path
-        for path in listed
+        for path in names
         if path.endswith(endings) and not path.startswith(SKIPPED) and (ROOT / path).is_file()
     ]
 
@@ -318,15 +318,15 @@ def main(arguments: list[str]) -> int:
     open_entries = dict.fromkeys(entries, 0)
     failed = False
     for path in arguments or tracked():
-        found = findings(path, (ROOT / path).read_text(encoding="utf-8"))
+        file_findings = findings(path, (ROOT / path).read_text(encoding="utf-8"))
         entry = next(
             (e for e in entries if path == e or (e.endswith("/") and path.startswith(e))), ""
         )
         if entry:
-            open_entries[entry] += len(found)
+            open_entries[entry] += len(file_findings)
             continue
-        for one in found:
-            print(one)
+        for finding in file_findings:
+            print(finding)
             failed = True
     for entry, count in open_entries.items():
         if not count:

@@ -34,8 +34,8 @@ COMMON = {"main", "open", "read", "write", "run", "image", "table", "file", "sta
 
 def lines(*command: str) -> list[str]:
     """Return the lines that a command prints."""
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    return process.stdout.splitlines()
 
 
 def files_of_change() -> list[Path]:
@@ -89,7 +89,7 @@ def steps(files: list[Path]) -> Iterator[tuple[list[str], float | None]]:
 
 def main() -> int:
     """Run the steps; 0 when all passed."""
-    begun = time.monotonic()
+    start = time.monotonic()
     for command, seconds in steps(files_of_change()):
         print(f"--- {' '.join(command)[:160]}", flush=True)
         try:
@@ -100,7 +100,7 @@ def main() -> int:
         # 5: pytest found no test.
         if code not in (0, 5):
             return code
-    print(f"--- passed in {time.monotonic() - begun:.0f} s", flush=True)
+    print(f"--- passed in {time.monotonic() - start:.0f} s", flush=True)
     return 0
 
 

@@ -149,12 +149,12 @@ def statistics() -> str:
 
     rows = [
         row(
-            f"`{each.name}`",
-            each.meaning,
-            "that of the pixels" if each.has_unit else "",
-            "order" if each.is_order else "one pass",
+            f"`{statistic.name}`",
+            statistic.meaning,
+            "that of the pixels" if statistic.has_unit else "",
+            "order" if statistic.is_order else "one pass",
         )
-        for each in info.statistics()
+        for statistic in info.statistics()
     ]
     heading = ["| name | meaning | unit | kind |", "|---|---|---|---|"]
     return "\n".join([STATISTICS, *heading, *rows]) + "\n"
@@ -172,10 +172,12 @@ def statistic_names() -> str:
     """Return the module of the names of statistics."""
     from tachyfits import info
 
-    each = info.statistics()
-    order = [one.name for one in each if one.is_order] + [f"percentile{n}" for n in PERCENTILES]
+    entries = info.statistics()
+    order = [entry.name for entry in entries if entry.is_order] + [
+        f"percentile{n}" for n in PERCENTILES
+    ]
     return NAMES.format(
-        one_pass=_in_lines([one.name for one in each if not one.is_order]),
+        one_pass=_in_lines([entry.name for entry in entries if not entry.is_order]),
         order=_in_lines(order),
     )
 
@@ -206,8 +208,8 @@ def main(arguments: list[str]) -> int:
     """Write or check the pages; 0 when they are current."""
     if arguments == ["--check"]:
         current = {
-            name: (ROOT / name).is_file() and (ROOT / name).read_text(encoding="utf-8") == made()
-            for name, made in PAGES.items()
+            name: (ROOT / name).is_file() and (ROOT / name).read_text(encoding="utf-8") == make()
+            for name, make in PAGES.items()
         }
         for name in (name for name, is_current in current.items() if not is_current):
             print(f"{name} is not current; to write it: {sys.executable} tools/reference_pages.py")
@@ -215,9 +217,9 @@ def main(arguments: list[str]) -> int:
     if arguments:
         print("usage: reference_pages.py [--check]", file=sys.stderr)
         return 2
-    for name, made in PAGES.items():
+    for name, make in PAGES.items():
         (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
-        (ROOT / name).write_text(made(), encoding="utf-8")
+        (ROOT / name).write_text(make(), encoding="utf-8")
     return 0
 
 

@@ -36,10 +36,10 @@ def items(path: str, source: str) -> Iterator[tuple[int, str]]:
     """Yield (line, text) of each comment and docstring of a file."""
     if path.endswith(".rs"):
         comments = []
-        for found in RUST_TOKEN.finditer(source):
-            if found["comment"] is not None:
-                line = source.count("\n", 0, found.start()) + 1
-                comments.append((line, found["comment"]))
+        for match in RUST_TOKEN.finditer(source):
+            if match["comment"] is not None:
+                line = source.count("\n", 0, match.start()) + 1
+                comments.append((line, match["comment"]))
         yield from _blocks(iter(comments))
         return
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)

@@ -133,10 +133,10 @@ class Step:
         self.seconds = time.monotonic() - started
 
     def _note(self, line: str) -> None:
-        if found := CARGO_RESULT.match(line):
-            self.counts = [a + int(b) for a, b in zip(self.counts, found.groups(), strict=True)]
-        elif found := PYTEST_RESULT.match(line):
-            self.pytest_line = found.group(1)
+        if match := CARGO_RESULT.match(line):
+            self.counts = [a + int(b) for a, b in zip(self.counts, match.groups(), strict=True)]
+        elif match := PYTEST_RESULT.match(line):
+            self.pytest_line = match.group(1)
         elif FAILED_TEST.match(line):
             self.failed_tests.append(line)
 
@@ -161,8 +161,8 @@ def run_together(steps: list[Step]) -> None:
     """Run steps in order, two at a time."""
     screen = Screen()
     with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
-        for done in [pool.submit(step.run, screen) for step in steps]:
-            done.result()
+        for future in [pool.submit(step.run, screen) for step in steps]:
+            future.result()
 
 
 def parts(count: int) -> list[list[str]]:
@@ -246,8 +246,8 @@ def _checks() -> Iterator[Step]:
 def print_long_files() -> None:
     """List source files over 600 lines, as advice: a long file often has two subjects."""
     folders = ("bench", "crates", "examples", "fuzz", "python", "tests", "tools")
-    listed = subprocess.run(["git", "ls-files", *folders], capture_output=True, text=True)
-    for name in listed.stdout.splitlines():
+    process = subprocess.run(["git", "ls-files", *folders], capture_output=True, text=True)
+    for name in process.stdout.splitlines():
         if name.endswith((".py", ".pyi", ".rs")) and os.path.isfile(name):
             with open(name, encoding="utf-8") as file:
                 lines = sum(1 for _ in file)

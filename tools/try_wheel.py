@@ -47,15 +47,15 @@ def check_files(installed: Path) -> None:
         for path in SOURCE.rglob("*")
         if path.is_file() and path.suffix not in (".pyc", ".so", ".pyd")
     ]
-    wrong = [
+    differing = [
         name.as_posix()
         for name in names
         if not (installed / name).is_file()
         or (installed / name).read_bytes() != (SOURCE / name).read_bytes()
     ]
-    needed = {"web/index.html", "web/vendor/uPlot.esm.js", "server/notebook.py", "py.typed"}
-    if wrong or not needed <= {name.as_posix() for name in names}:
-        raise SystemExit(f"files that the wheel lacks or has changed: {wrong[:10]}")
+    required = {"web/index.html", "web/vendor/uPlot.esm.js", "server/notebook.py", "py.typed"}
+    if differing or not required <= {name.as_posix() for name in names}:
+        raise SystemExit(f"files that the wheel lacks or has changed: {differing[:10]}")
     if not Path(sys.prefix, "share/man/man1/tachyfits.1").is_file():
         raise SystemExit("the wheel lacks the manual page")
     print(f"{len(names)} files of the package are in the wheel")

@@ -187,7 +187,7 @@ __all__ = [
 ]
 
 #: Modules and the public names that they define. A module is imported when one of its names is
-#: first used, so that opening an image does not load what edits tables.
+#: first used, so that opening an image does not load the modules that edit tables.
 _NAMES = {
     "_core": (
         "CancelToken",

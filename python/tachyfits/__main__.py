@@ -1,4 +1,4 @@
-"""`python -m tachyfits` is the command line, also where scripts are not on the path."""
+"""`python -m tachyfits` runs the command line, even if scripts are not on the path."""
 
 from tachyfits.cli import main
 

@@ -1,7 +1,8 @@
-"""Reduce and write cubes on a cluster of dask: statistics, spectra, moments, medians, histograms.
+"""Reduce and write cubes on a dask cluster: statistics, spectra, moments, medians, histograms.
 
 Each task is one pass of the engine over a part of the file, which the worker opens itself: no
-pixels travel. Results have the bits of one process, whatever the workers and the size of parts.
+pixels are sent. Results have the same bits as in one process, whatever the workers and the size of
+parts.
 
 >>> import tachyfits as tf
 >>> cube = tf.open("cube.fits")[0]
@@ -13,8 +14,8 @@ array([40., 41., 42., 43., 44.])
 29.5
 
 The files must have the same path or URL on every worker, as on a shared file system or in an object
-store; a worker that finds another version of a file raises an IoError. Images of bytes are sent to
-the workers. Skewness, kurtosis and the robust rms of all pixels are made by this process.
+store; a worker that finds another version of a file raises an IoError. Images from bytes are sent
+to the workers. Skewness, kurtosis and the robust rms of all pixels are computed by this process.
 """
 
 from __future__ import annotations
@@ -39,23 +40,23 @@ __all__ = [
 ]  # fmt: skip
 
 
-#: Of a file that a task reads.
+#: Default size of the part of a file that a task reads.
 CHUNK = "128 MiB"
 
 
 @public
 @contextmanager
 def on(client: Any = None, *, chunk: int | str = CHUNK) -> Iterator[None]:
-    """Let a cluster make the reductions of this thread, within a ``with`` block.
+    """Run the reductions of this thread on a cluster, within a ``with`` block.
 
     Parameters
     ----------
     client
-        A ``dask.distributed.Client``; "threads", "processes" or "synchronous"; None: what dask has
-        by default.
+        A ``dask.distributed.Client``; "threads", "processes" or "synchronous"; None: dask's
+        default.
     chunk
-        Of a file that a task reads: bytes, or text such as "64 MiB". Memory of a worker is a few
-        chunks for each of its threads.
+        Size of the part of a file that a task reads: bytes, or text such as "64 MiB". A worker
+        needs memory for a few chunks per thread.
 
     Raises
     ------
@@ -76,7 +77,7 @@ def _cluster(client: Any, chunk: int | str) -> Cluster:
 
 
 def _method(name: str) -> Callable[..., Any]:
-    """Make the function that calls a method of an image on a cluster."""
+    """Build the function that calls a method of an image on a cluster."""
 
     def function(
         image: Image,
@@ -105,26 +106,26 @@ def write(
     client: Any = None,
     chunk: int | str = CHUNK,
 ) -> None:
-    """Write a computed image by a cluster, each task a range of the file that it computes.
+    """Write a computed image by a cluster: each task computes and writes a range of the file.
 
-    The bytes are those of `Image.write`. The file appears under its name when it is complete on
-    the disk; a failure leaves nothing. Its folder must be one that all workers have.
+    The bytes are the same as from `Image.write`. The file appears under its name when it is
+    complete on disk; a failure leaves nothing. All workers must have access to its folder.
 
     Parameters
     ----------
     path
-        Of the new file.
+        Path of the new file.
     overwrite
         Replace a file of this name.
     checksum
-        Write DATASUM and CHECKSUM. Tasks sum the bytes that they write, so none is read again.
+        Write DATASUM and CHECKSUM. Tasks sum the bytes that they write, so no bytes are read again.
     client, chunk
         As of `on`.
 
     Raises
     ------
     UsageError
-        The image is one of a file, which is copied instead.
+        The image is read from a file, which can be copied instead.
     IoError
         The file exists, or cannot be written.
 

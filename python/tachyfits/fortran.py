@@ -1,21 +1,21 @@
-"""Unformatted files of Fortran programs: records read, written, appended, converted.
+"""Read, write, append and convert unformatted files of Fortran programs.
 
 A sequential file has a marker of 4 or 8 bytes before and after each record, in either byte order;
-both are detected from the bytes. The file does not store types: give them as a NumPy dtype, or as a
+both are detected from the bytes. The file does not store types: pass them as a NumPy dtype, or as a
 form such as ``"i4,3f8,a16"``.
 
-The form of a record: items separated by commas, each a count (1 by default, ``*`` once to fill the
-record, as a single item does) and a type. Types are ``i1 i2 i4 i8 i16`` integer, ``f2 f4 f8 f16``
-real (``r`` is the same), ``c8 c16 c32`` complex, ``l1 l2 l4 l8`` logical, ``aN`` text of N
+The form of a record has items separated by commas, each with a count (1 by default, ``*`` once to
+fill the record, as a single item does) and a type. Types are ``i1 i2 i4 i8 i16`` integer, ``f2 f4
+f8 f16`` real (``r`` is the same), ``c8 c16 c32`` complex, ``l1 l2 l4 l8`` logical, ``aN`` text of N
 characters, ``xN`` N bytes to skip. Sizes are in bytes. ``f16`` and ``c32`` are IEEE numbers of 128
 bits: statistics and `convert` support them everywhere, arrays only where NumPy's longdouble is such
-a number, which it is not on x86. Only `convert` supports ``i16``: NumPy has no such integers.
+a number, which is not the case on x86. Only `convert` supports ``i16``: NumPy has no such integers.
 
 Items in parentheses are a group with a count: ``1000(3f8,i4)`` is an array of 1000 derived types,
 read as a structured dtype with the fields f0 and f1. Groups may be nested.
 
-Arrays that are read have native byte order, whatever that of the file. Records are counted from 0
-here; messages about damage count them from 1, and say so.
+Arrays that are read have native byte order, whatever the order of the file. Records are counted
+from 0 here; messages about damage count them from 1, and say so.
 
 Examples
 --------
@@ -82,16 +82,16 @@ def open(  # noqa: A001
     Parameters
     ----------
     path
-        The file, its bytes or a file object, as in `tachyfits.open`; gzipped ones can be read.
+        The file, its bytes or a file object, as in `tachyfits.open`; gzipped files are supported.
     markers
-        Bytes of a marker, 4 or 8; None: detected. For sequential access alone.
+        Bytes of a marker, 4 or 8; None: detected. For sequential access only.
     order
-        "big" or "little"; None: detected from the markers, and native without them.
+        "big" or "little"; None: detected from the markers, or native without markers.
     access
         "sequential"; "direct": records of ``record_bytes`` bytes without markers; "stream": the
         file is one record.
     record_bytes
-        Bytes of a record of direct access.
+        Bytes of a record for direct access.
     recover
         Continue after damage, with the next intact record that is followed by another one (empty
         records between them are allowed).
@@ -103,7 +103,7 @@ def open(  # noqa: A001
     IoError
         The file cannot be read.
     FormatError
-        No markers fit, or several do: then give ``markers`` and ``order``.
+        No markers fit, or several do: then pass ``markers`` and ``order``.
 
     Examples
     --------
@@ -145,9 +145,9 @@ def _reopen(path: Source, *options: Any) -> File:
 
 @public
 class Writer:
-    """A file being written; made by `create`. It appears when it is complete.
+    """A file being written; created by `create`. It appears when it is complete.
 
-    Several threads may write: their records follow one another, in no given order.
+    Several threads may write: their records follow one another, in no particular order.
     """
 
     def __init__(
@@ -171,18 +171,18 @@ class Writer:
 
         Items are numbers, arrays, text (Latin-1) and bytes; bool becomes logical(4), 1 for true.
         Python's int is integer(8), its float real(8): ``np.int32(3)`` is the default integer of
-        Fortran. An array of text becomes character(N), N being the width of its dtype, padded with
-        blanks, not NULs; bytes and arrays of V and u1 are written unchanged. Padding of structured
-        arrays is not written.
+        Fortran. An array of text becomes character(N), where N is the width of its dtype, padded
+        with blanks, not NULs; bytes and arrays of V and u1 are written unchanged. Padding of
+        structured arrays is not written.
         """
         self._write(one_record(items, self._memory), threads)
 
     def write_records(
         self, array: Any, *, threads: int = 0, progress: _Progress | None = None
     ) -> None:
-        """Write many records at once, by all threads: one for each index of the first axis.
+        """Write many records in parallel: one for each index of the first axis.
 
-        A structured array gives mixed records; what aligns its fields in memory is not written.
+        A structured array gives mixed records; padding of its fields in memory is not written.
         """
         self._write(many_records(array, self._memory), threads, progress)
 
@@ -191,13 +191,13 @@ class Writer:
             if self._closed:
                 raise usage(f"{self._path} is written and closed", "create another writer")
             if self._core is None:
-                # All records are appended at the end, or none: until then they are kept.
+                # All records are appended at the end, or none: keep them until then.
                 self._parts.append((part[0].copy(), *part[1:]))
                 return
             self._core.write(*part, threads=check_threads(threads), progress=progress)
 
     def close(self) -> None:
-        """Give the file its name."""
+        """Complete the file, which gets its name."""
         with self._turn:
             if self._closed:
                 return
@@ -208,7 +208,7 @@ class Writer:
                 warn_of(self._path, _core.append_records(self._path, self._parts, **self._options))
 
     def abandon(self) -> None:
-        """Leave everything as it was."""
+        """Discard the new file, or the records to append."""
         with self._turn:
             self._closed = True
             self._parts = []
@@ -257,16 +257,16 @@ def create(
     access, record_bytes
         As in `open`.
     memory
-        Which index of an array is written fastest: "F" the first, as in Fortran programs, or "C"
-        the last, as most arrays are in memory.
+        Index of an array that varies fastest in the record: "F" the first, as in Fortran programs,
+        or "C" the last, as in memory for most arrays.
     append
         Append to the records of an existing file, which stays unchanged if that fails. Markers and
         byte order are those of the file; others are an error. The records are kept in memory until
-        the end, and are then flushed to the disk with or without ``sync``.
+        the end, and are then flushed to disk with or without ``sync``.
     overwrite
-        Replace an older file.
+        Replace an existing file.
     sync
-        Return only when the file survives a power failure.
+        Return only when the file would survive a power failure.
 
     Examples
     --------
@@ -305,18 +305,18 @@ def _check_appended(path: str, markers: int | None, how: dict[str, Any]) -> None
     try:
         file = _core.RecordFile.open(path, **how | {"order": None})
     except FormatError:
-        # A given option may decide what the bytes cannot.
+        # An explicit option may decide what the bytes cannot.
         warn_of(path, _core.RecordFile.open(path, markers=markers, **how).notices)
         return
     warn_of(path, file.notices)
-    same = markers in (None, file.markers) and order in (None, file.order)
-    if file.bytes and not same:
-        given = " and ".join(
+    matches = markers in (None, file.markers) and order in (None, file.order)
+    if file.bytes and not matches:
+        options = " and ".join(
             [f"markers={markers}"] * (markers is not None)
             + [f"order={order!r}"] * (order is not None)
         )
         raise usage(
-            f"{path} has {file.markers}-byte {file.order}-endian markers, and {given} is given",
+            f"{path} has {file.markers}-byte {file.order}-endian markers, and {options} is given",
             "leave it out: appended records use the markers and byte order of the file; "
             "fortran.convert writes a file with others",
         )
@@ -324,7 +324,7 @@ def _check_appended(path: str, markers: int | None, how: dict[str, Any]) -> None
 
 @public
 def write(path: _Path, *records: Any, threads: int = 0, **options: Any) -> None:
-    """Write a file of these records, a tuple being one of several items; options as in `create`.
+    """Write a file of records; a tuple is a record of several items. Options as in `create`.
 
     Examples
     --------
@@ -366,7 +366,7 @@ def convert(
     storage: str = "auto",
     **options: Any,
 ) -> int:
-    """Write a file again with other markers, byte order or precision; return its records.
+    """Rewrite a file with other markers, byte order or precision; return the number of records.
 
     Parameters
     ----------
@@ -376,21 +376,21 @@ def convert(
     source_markers, source_order, source_access, source_record_bytes, recover, storage
         As in `open`.
     markers, order, access
-        For the new file, as in `create`; unchanged where not given.
+        For the new file, as in `create`; by default those of the source.
     forms
-        Form of the records: a form such as "*f8" or a dtype for all, or a list of them that records
-        use in rotation: after the last one the first again. ``...`` at its end: all further records
-        have the form before it, so ``["i4,f8", "*f8", ...]`` is a header and the rest. Needed to
-        change the byte order or the precision.
+        Form of the records: a form such as "*f8" or a dtype for all, or a list of forms that
+        records use in rotation: after the last one the first again. ``...`` at its end: all further
+        records have the form before it, so ``["i4,f8", "*f8", ...]`` is a header and the rest.
+        Required to change the byte order or the precision.
     record_bytes
-        Without it direct-access records have the converted length of the first one.
+        Record length for direct access; by default the converted length of the first record.
     precision
         "single": real(8) and complex(8) become real(4) and complex(4); "double": real(16) and
         complex(16) become real(8) and complex(8), which every NumPy supports. Numbers are rounded
         to the nearest; a number out of range is an error, and so are ``forms`` without any number
         to convert.
     overwrite, sync, threads, progress
-        As elsewhere.
+        As in `create` and `File.stats`.
 
     Examples
     --------
@@ -413,5 +413,5 @@ def convert(
     return file.convert(target, **options)
 
 
-#: The machine's byte order, as `open` and `create` name it.
+#: Native byte order, as `open` and `create` name it.
 NATIVE = sys.byteorder

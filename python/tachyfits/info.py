@@ -17,7 +17,7 @@ __all__ = ["Rule", "Statistic", "build", "error_codes", "functions", "rules", "s
 class Rule(NamedTuple):
     """A rule that `tachyfits.verify` checks."""
 
-    #: Stable name; findings have the same.
+    #: Stable name, also that of findings.
     code: str
     #: "error" or "warning".
     severity: str
@@ -30,27 +30,27 @@ class Rule(NamedTuple):
 
 
 class Statistic(NamedTuple):
-    """A statistic of pixels, as `statistics` lists it."""
+    """A statistic of pixels, as listed by `statistics`."""
 
-    #: Its name in ``statistic=`` and ``--statistic``.
+    #: Name for ``statistic=`` and ``--statistic``.
     name: str
     #: Definition in one line.
     meaning: str
-    #: It has the unit of the pixels; others are counts, indices and ratios.
+    #: Whether it has the unit of the pixels; others are counts, indices and ratios.
     has_unit: bool
-    #: It is one of those that `Image.stats` gives along axes, and `tachyfits stats`.
+    #: Whether `Image.stats` (along axes) and `tachyfits stats` report it.
     is_standard: bool
-    #: It is one of the sorted pixels, which takes several passes.
+    #: Whether it is an order statistic, which takes several passes.
     is_order: bool
 
 
 def build() -> dict[str, Any]:
-    """Return version, vector tier and those available, cores, compiler and profile."""
+    """Return version, vector tier and available tiers, cores, compiler and profile."""
     return _core.build_info()
 
 
 def rules() -> tuple[Rule, ...]:
-    """Return the rules of `tachyfits.verify`, besides the errors of reading (`error_codes`).
+    """Return the rules of `tachyfits.verify`; `error_codes` has the errors of reading.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def functions() -> list[tuple[tuple[str, ...], str, str]]:
 
 
 def statistics() -> tuple[Statistic, ...]:
-    """Return the statistics that reduce pixels; percentiles come besides them.
+    """Return the statistics that reduce pixels; percentiles are available in addition.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""FITS images as arrays of Zarr: a store whose chunks are decoded when they are read.
+"""FITS images as Zarr arrays: a store whose chunks are decoded when they are read.
 
-Programs that read Zarr version 3 read any image: scaled, compressed, computed, of a server. Nothing
-is copied or written.
+Programs that read Zarr version 3 can read any image: scaled, compressed, computed, or on a server.
+Nothing is copied or written.
 
 >>> import tachyfits as tf
 >>> import zarr
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Parser", "Store"]
 
-#: Of a chunk, about: viewers ask for a few at a time.
+#: Approximate chunk size: viewers request a few at a time.
 CHUNK_BYTES = 4 << 20
 
 
@@ -83,7 +83,7 @@ class _Array:
         return tuple(-(-n // chunk) for n, chunk in zip(self.shape, self.chunks, strict=True))
 
     def has(self, words: Sequence[str]) -> bool:
-        """Tell whether these are the words of the key of a chunk."""
+        """Return whether these are the parts of a chunk key."""
         counts = self.counts()
         if len(words) != len(counts) + 1 or words[0] != "c":
             return False
@@ -91,7 +91,7 @@ class _Array:
         return all(0 <= n < count for n, count in zip(numbers, counts, strict=True))
 
     def chunk(self, words: Sequence[str]) -> bytes:
-        """Return the bytes of a chunk; beyond the edge of the array they are undefined pixels."""
+        """Return the bytes of a chunk; pixels beyond the edge of the array are undefined."""
         numbers = [int(word) for word in words[1:]]
         starts = [n * chunk for n, chunk in zip(numbers, self.chunks, strict=True)]
         index = tuple(
@@ -100,13 +100,13 @@ class _Array:
         )
         values = np.asarray(self.source[index])
         if values.shape != self.chunks:
-            whole = np.full(self.chunks, self.fill, self.dtype)
-            whole[tuple(slice(0, count) for count in values.shape)] = values
-            values = whole
+            padded = np.full(self.chunks, self.fill, self.dtype)
+            padded[tuple(slice(0, count) for count in values.shape)] = values
+            values = padded
         return np.ascontiguousarray(values, self.dtype).tobytes()
 
     def every_key(self) -> Iterator[str]:
-        """Return the keys within the array."""
+        """Return all chunk keys of the array."""
         yield "zarr.json"
         for numbers in itertools.product(*map(range, self.counts())):
             yield "/".join(["c", *map(str, numbers)])
@@ -114,16 +114,16 @@ class _Array:
 
 @public
 class Store(abc.Store):
-    """A store of Zarr version 3, to read, of an image or of a file.
+    """A read-only Zarr version 3 store of an image or of a file.
 
-    The group of an image has the array "data" and the coordinates of its axes, by their names, as
-    xarray takes them. A file has such a group for each image, by EXTNAME as in `xarray`'s
+    The group of an image has the array "data" and the coordinates of its axes, by the names that
+    xarray expects. A file has such a group for each image, by EXTNAME as in `xarray`'s
     ``open_datatree``; tables are left out.
 
     Parameters
     ----------
     source
-        An image, a `File`, or what `tachyfits.open` takes.
+        An image, a `File`, or a source for `tachyfits.open`.
     chunks
         Shape of the chunks of an image; None: whole rows, planes or tiles of about 4 MiB.
 
@@ -173,7 +173,7 @@ class Store(abc.Store):
         return {name.rpartition("/")[0] for name in self._arrays}
 
     def _metadata(self) -> dict[str, bytes]:
-        """Return the documents by their keys; that of the root has all others in it."""
+        """Return the documents by key; that of the root contains all others."""
         group: dict[str, Any] = {"zarr_format": 3, "node_type": "group", "attributes": {}}
         nodes = {name: group for name in self._groups() if name}
         nodes |= {name: array.metadata for name, array in self._arrays.items()}
@@ -185,14 +185,14 @@ class Store(abc.Store):
         }
 
     def _content(self, key: str) -> bytes | None:
-        """Return the bytes of a key; None where there are none."""
+        """Return the bytes of a key, or None."""
         if key in self._documents:
             return self._documents[key]
         array, words = self._place(key)
         return None if array is None else array.chunk(words)
 
     def _place(self, key: str) -> tuple[_Array | None, list[str]]:
-        """Return the array that has a chunk of this key, and the words of the chunk."""
+        """Return the array with the chunk of this key, and the parts of the chunk key."""
         for name, array in self._arrays.items():
             words = key[len(name) + 1 :].split("/")
             if key.startswith(f"{name}/c") and array.has(words):
@@ -210,7 +210,7 @@ class Store(abc.Store):
     # The interface of Zarr.
 
     def __eq__(self, value: object) -> bool:
-        """Tell whether both are of the same object."""
+        """Return whether both stores are of the same object."""
         return isinstance(value, Store) and value._source is self._source
 
     __hash__ = None  # type: ignore[assignment]
@@ -252,7 +252,7 @@ class Store(abc.Store):
         )
 
     async def exists(self, key: str) -> bool:
-        """Tell whether a key has bytes; nothing is read."""
+        """Return whether a key has bytes; nothing is read."""
         return key in self._documents or self._place(key)[0] is not None
 
     async def getsize(self, key: str) -> int:
@@ -267,17 +267,17 @@ class Store(abc.Store):
 
     @property
     def supports_writes(self) -> bool:
-        """False: FITS files are written by this package."""
+        """Whether the store is writable: False, because other functions write FITS files."""
         return False
 
     @property
     def supports_deletes(self) -> bool:
-        """False."""
+        """Whether keys can be deleted: False."""
         return False
 
     @property
     def supports_listing(self) -> bool:
-        """True."""
+        """Whether keys can be listed: True."""
         return True
 
     async def set(self, key: str, value: Buffer) -> None:
@@ -300,7 +300,7 @@ class Store(abc.Store):
                 yield key
 
     async def list_dir(self, prefix: str) -> AsyncIterator[str]:
-        """List what is directly below a group or an array."""
+        """List the direct children of a group or an array."""
         words = [word for word in prefix.split("/") if word]
         for depth in range(len(words)):
             array = self._arrays.get("/".join(words[:depth]))
@@ -323,8 +323,8 @@ class Parser:
     Calling it with the URL of a file and a registry of stores reads the headers, and returns a
     ``ManifestStore``. Its array "data" has the axes of the image in NumPy order, its stored
     numbers, and their factor and offset as the attributes ``scale_factor`` and ``add_offset``, as
-    xarray takes them. Floats keep their NaN. Without ``hdu``, each image is in a group, by EXTNAME
-    as in `Store`; tables are left out.
+    xarray expects. Floats keep their NaN. Without ``hdu``, each image is in a group, by EXTNAME as
+    in `Store`; tables are left out.
 
     Parameters
     ----------
@@ -366,7 +366,7 @@ def _read_only(key: str) -> Exception:
 
 
 def _range(byte_range: abc.ByteRequest | None, length: int) -> tuple[int, int]:
-    """Return the first byte of a request, and the end."""
+    """Return the byte range (start, stop) of a request."""
     if isinstance(byte_range, abc.RangeByteRequest):
         return byte_range.start, byte_range.end
     if isinstance(byte_range, abc.OffsetByteRequest):

@@ -1,7 +1,7 @@
-"""The boundary of the public interface, which only errors of the package leave.
+"""The boundary of the public interface: only errors of the package leave it.
 
-Functions check their arguments where they mean something, and their messages say more. This is the
-net below them, for arguments that no function expects.
+Functions check their arguments themselves, with more specific messages. This is a safety net for
+arguments that no function expects.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from tachyfits.base.hints import argument_hint
 
 _T = TypeVar("_T")
 
-#: Special methods that take arguments of users. Others follow protocols of Python, which expect
-#: some exceptions.
+#: Special methods with user arguments. Others follow Python protocols, which expect certain
+#: exceptions.
 _SPECIAL = {
     *("__init__", "__call__", "__getitem__", "__setitem__", "__delitem__", "__contains__"),
     *("__array_ufunc__", "__array_function__", "__invert__", "__eq__", "__ne__"),
@@ -40,7 +40,7 @@ _SPECIAL = {
     ),
 }
 
-#: Where code of Python and of libraries is; other code is the user's.
+#: Locations of Python and library code; all other code is the user's.
 _LIBRARIES = tuple(
     {
         os.path.join(path, "")
@@ -51,7 +51,8 @@ _LIBRARIES = tuple(
     | {"<frozen ", "<string>", "<__array_function__"}
 )
 
-#: Exceptions that pass: users catch them from any package, or arguments do not cause them.
+#: Exceptions that pass unchanged: users catch them from any package, or arguments do not cause
+#: them.
 _PASSED = (
     TachyfitsError,
     TachyfitsWarning,
@@ -66,10 +67,10 @@ _PASSED = (
 def public(thing: _T) -> _T:
     """Decorate a public function, or a class with its public methods.
 
-    An exception of Python or a library that is raised inside becomes an error of the package.
+    Exceptions raised inside by Python or a library become errors of the package.
 
-    Exceptions of functions and objects that the user gave pass, as do a TypeError for a call that
-    does not fit the signature, OSError and ImportError.
+    Exceptions from user functions and objects pass unchanged, as do a TypeError for a call that
+    does not match the signature, OSError and ImportError.
 
     >>> import statistics
     >>> public(statistics.median)([])
@@ -104,12 +105,12 @@ def _guarded(function: Any) -> Any:
         try:
             result = function(*args, **options)
         except Exception as error:
-            found = _of_package(error, function)
-            if found is None:
+            translated = _of_package(error, function)
+            if translated is None:
                 if _is_of_the_call(error):
                     _add_hint(error, function)
                 raise
-            raise found from error
+            raise translated from error
         return _iterated(function, result) if type(result) is GeneratorType else result
 
     within._is_guarded = True  # type: ignore[attr-defined]
@@ -117,52 +118,52 @@ def _guarded(function: Any) -> Any:
 
 
 def _is_of_the_call(error: Exception) -> bool:
-    """Say whether the call does not fit the signature: no line of the function has run."""
+    """Return whether the call does not match the signature: no line of the function has run."""
     trace = error.__traceback__
     return isinstance(error, TypeError) and trace is not None and trace.tb_next is None
 
 
 def _add_hint(error: Exception, function: Any) -> None:
-    """Say what an unexpected argument is called here; the error stays a TypeError of Python."""
-    said = str(error)
-    hint = either(argument_hint(function, said))
-    if hint and "\nhint: " not in said:
-        error.args = (with_hint(said, hint),)
+    """Add the local name of an unexpected argument to the error, which stays a TypeError."""
+    message = str(error)
+    hint = either(argument_hint(function, message))
+    if hint and "\nhint: " not in message:
+        error.args = (with_hint(message, hint),)
 
 
 def _iterated(function: Callable[..., Any], items: Iterator[Any]) -> Iterator[Any]:
     try:
         yield from items
     except Exception as error:
-        found = _of_package(error, function)
-        if found is None:
+        translated = _of_package(error, function)
+        if translated is None:
             raise
-        raise found from error
+        raise translated from error
 
 
 def _of_package(error: Exception, function: Callable[..., Any]) -> Exception | None:
-    """Return the error of the package for an exception; None for one that passes."""
+    """Return the package's error for an exception; None if the exception passes unchanged."""
     is_passed = isinstance(error, _PASSED) and not isinstance(error, RecursionError)
     if is_passed or not _is_from_inside(error):
         return None
     name = function.__qualname__.removesuffix(".__init__")
-    said = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
-    more = argument_hint(function, said) if isinstance(error, TypeError) else ""
-    problem, hint = f"invalid argument of {name}: {said}", either(more or f"see help({name})")
+    message = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+    more = argument_hint(function, message) if isinstance(error, TypeError) else ""
+    problem, hint = f"invalid argument of {name}: {message}", either(more or f"see help({name})")
     if isinstance(error, MemoryError):
         return memory_error(
-            f"not enough memory for {name}: {said}", either("ask for less", "ask for less")
+            f"not enough memory for {name}: {message}", either("ask for less", "ask for less")
         )
     if isinstance(error, TypeError):
         return UsageTypeError(with_hint(problem, hint))
     if isinstance(error, LookupError) and not isinstance(error, ValueError):
-        return not_found(f"invalid argument of {name}: no {said}", hint)
+        return not_found(f"invalid argument of {name}: no {message}", hint)
     return usage(problem, hint)
 
 
 def _is_from_inside(error: BaseException) -> bool:
-    """Say whether an exception comes from within the function, and not from code of the user."""
-    # The first frame is that of the wrapper.
+    """Return whether an exception comes from within the function, not from user code."""
+    # The first frame is the wrapper's.
     trace = error.__traceback__ and error.__traceback__.tb_next
     if trace is None:
         return False

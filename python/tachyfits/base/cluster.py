@@ -1,4 +1,4 @@
-"""Where pixels are reduced: in this process, or by tasks; see `tachyfits.distributed`."""
+"""Choice of where reductions run: in this process, or in tasks; see `tachyfits.distributed`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Cluster:
     Attributes
     ----------
     client
-        Of dask.distributed; or the name of a scheduler of dask; None: the one that dask has.
+        A dask.distributed client, or the name of a dask scheduler; None: dask's default.
     chunk_bytes
-        Of the file that a task reads, about.
+        Approximate number of file bytes that a task reads.
     """
 
     client: Any
@@ -29,13 +29,13 @@ _current: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
 
 
 def current() -> Cluster | None:
-    """Return the cluster that reduces now; None: this process does."""
+    """Return the current cluster; None: reductions run in this process."""
     return _current.get()
 
 
 @contextmanager
 def reduced_by(cluster: Cluster) -> Iterator[None]:
-    """Let a cluster reduce, in this thread and within the block."""
+    """Run reductions of this thread on a cluster within the block."""
     before = _current.set(cluster)
     try:
         yield

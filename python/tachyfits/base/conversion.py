@@ -1,4 +1,4 @@
-"""Values in another type, and which of them stay the same number there."""
+"""Conversion of values to another type, and which of them convert exactly."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 def converted(
     values: NDArray[Any], wanted: np.dtype[Any]
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return numbers in another type, and which of them are the same there.
+    """Return numbers in another type, and a mask of those that convert exactly.
 
-    Floats are rounded to other floats: of them only those that become infinite are not the same.
+    Rounding of floats to other floats is allowed: only values that become infinite are not exact.
 
     >>> converted(np.array([1.0, 2.5, 300.0]), np.dtype("u1"))[1]
     array([ True, False, False])
@@ -30,13 +30,13 @@ def converted(
         plain = result.real if wanted.kind == "c" and kind != "c" else result
         if wanted.kind in "fc" and kind in "fc":
             return result, np.isfinite(result) | ~np.isfinite(values)
-        same = plain.astype(values.dtype) == values
+        exact = plain.astype(values.dtype) == values
     if wanted.kind in "iu" and kind in "iu":
-        # An integer may come back the same though its sign changed on the way.
-        same &= (result < 0) == (values < 0)
+        # An integer may survive the round trip although its sign changed on the way.
+        exact &= (result < 0) == (values < 0)
     elif wanted.kind in "iu":
-        # A float beyond the integers may become the greatest, and come back by rounding.
-        same &= values < float(int(np.iinfo(wanted).max) + 1)
+        # A float beyond the integers may become the greatest integer, and round back to itself.
+        exact &= values < float(int(np.iinfo(wanted).max) + 1)
     elif kind in "iu":
-        same &= plain < float(int(np.iinfo(values.dtype).max) + 1)
-    return result, same
+        exact &= plain < float(int(np.iinfo(values.dtype).max) + 1)
+    return result, exact

@@ -1,4 +1,4 @@
-"""Exceptions that only Python needs (four kinds come from the compiled module), and warning."""
+"""Exceptions that only Python needs (four kinds come from the compiled module), and warnings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tachyfits._core import (
     on_command_line,
 )
 
-#: Where the package is: warnings are about lines that are not in it.
+#: Path of the package: warnings point to the first line of code outside it.
 PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 
 
@@ -42,7 +42,7 @@ _Of = TypeVar("_Of", bound=_Placed)
 class UsageKeyError(UsageError, IndexError, KeyError):
     """No HDU, keyword, axis or pixel of that name or number.
 
-    It is an IndexError and a KeyError too, so that the idioms of lists and dictionaries work.
+    Also an IndexError and a KeyError, to support the idioms of lists and dictionaries.
     """
 
     # KeyError would show the repr of the message.
@@ -50,14 +50,14 @@ class UsageKeyError(UsageError, IndexError, KeyError):
 
 
 class UsageTypeError(UsageError, TypeError):
-    """An argument of a type that has no meaning here: also a TypeError."""
+    """An argument of an unsupported type; also a TypeError."""
 
 
 class NoOverlap(UsageError):
-    """No pixel, channel or polarisation of an image is in a requested part of it."""
+    """A requested part of an image contains none of its pixels, channels or polarisations."""
 
 
-#: Set on threads that answer requests of HTTP, also within the command line, which may serve.
+#: Set on threads that answer HTTP requests, also in the command line, which may serve.
 _answers_http: ContextVar[bool] = ContextVar("answers_http", default=False)
 
 
@@ -72,24 +72,24 @@ def worded_for_http() -> Iterator[None]:
 
 
 def set_on_command_line(on_command_line: bool) -> bool:
-    """Set whether messages name flags of the command line; return what was set before."""
+    """Set whether messages name command-line flags; return the previous setting."""
     return _core.set_on_command_line(on_command_line)
 
 
 def either(python: str, command_line: str = "", http: str = "") -> str:
-    """Return the wording for the interface at hand: arguments, flags, or parameters of HTTP.
+    """Return the text for the current interface: arguments, flags, or HTTP parameters.
 
-    Every hint (and every message) that names an argument or a flag is worded by this function.
-    Hints of the compiled module hold the first two as ``{python|command line}``.
+    Use it for every hint or message that names an argument or a flag. Hints of the compiled module
+    have the first two as ``{python|command line}``.
 
     Parameters
     ----------
     python
-        What to say in Python.
+        Text for Python.
     command_line
-        What to say on the command line. "" is for what cannot be done there, or cannot go wrong.
+        Text for the command line; "" if it cannot do this, or it cannot fail there.
     http
-        What to say to a client of the server; "" as above.
+        Text for a client of the server; "" as above.
 
     >>> either("use overwrite=True", "use --overwrite")
     'use overwrite=True'
@@ -100,16 +100,16 @@ def either(python: str, command_line: str = "", http: str = "") -> str:
 
 
 def listed(names: Iterable[object], most: int = 10) -> str:
-    """Return names with commas between, the first ``most`` of a long list; "none" of no names.
+    """Return names separated by commas, the first ``most`` of a long list; "none" if empty.
 
     >>> listed(["RA", "DEC"]), listed(range(3001), most=3)
     ('RA, DEC', '0, 1, 2 and 2998 more')
     """
-    given = [str(name) for name in names]
-    # One name more takes no more room than "and 1 more".
-    shown = given if len(given) <= most + 1 else given[:most]
-    more = f" and {len(given) - len(shown)} more" if len(given) > len(shown) else ""
-    return (", ".join(shown) + more) or "none"
+    texts = [str(name) for name in names]
+    # One more name takes no more room than "and 1 more".
+    head = texts if len(texts) <= most + 1 else texts[:most]
+    more = f" and {len(texts) - len(head)} more" if len(texts) > len(head) else ""
+    return (", ".join(head) + more) or "none"
 
 
 def in_lines(items: Sequence[object], most: int = 10) -> str:
@@ -120,15 +120,15 @@ def in_lines(items: Sequence[object], most: int = 10) -> str:
       - two
       - and 2 more
     """
-    shown = items if len(items) <= most + 1 else items[:most]
-    more = [f"and {len(items) - len(shown)} more"] if len(items) > len(shown) else []
-    return "\n".join(f"  - {item}" for item in (*shown, *more))
+    head = items if len(items) <= most + 1 else items[:most]
+    more = [f"and {len(items) - len(head)} more"] if len(items) > len(head) else []
+    return "\n".join(f"  - {item}" for item in (*head, *more))
 
 
 def printable(text: str) -> str:
-    r"""Return text with paths as messages have it: bytes that are not UTF-8 as ``\xe9``.
+    r"""Return text for messages; bytes in paths that are not UTF-8 are shown as ``\xe9``.
 
-    Python gives such bytes of a name as surrogates, which neither UTF-8 nor JSON can hold.
+    Python represents such bytes by surrogates, which neither UTF-8 nor JSON can encode.
 
     >>> print(printable("\udce9toile.fits"))
     \xe9toile.fits
@@ -136,39 +136,39 @@ def printable(text: str) -> str:
     try:
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     except UnicodeEncodeError:
-        # A surrogate that stands for no byte.
+        # A surrogate that represents no byte.
         return text.encode("utf-8", "backslashreplace").decode()
 
 
 def with_hint(problem: str, hint: str) -> str:
-    """Return a message: what is wrong, and on a line of its own what to do, if anything."""
+    """Return a message: the problem, and the hint on its own line, if any."""
     return printable(f"{problem}\nhint: {hint}" if hint else problem)
 
 
 def usage(problem: str, hint: str) -> UsageError:
-    """Make a UsageError: what is wrong, and on a line of its own what to do."""
+    """Return a UsageError: the problem, and the hint on its own line."""
     return UsageError(with_hint(problem, hint))
 
 
 def with_code(error: UsageError, code: str) -> UsageError:
-    """Return an error with a code of the compiled module's, for what both can refuse."""
+    """Return an error with the compiled module's code, for checks that both perform."""
     error.args = (str(error).replace("\nhint: ", f" [{code}]\nhint: ", 1),)
     error.code = code
     return error
 
 
 def no_overlap(problem: str, hint: str) -> NoOverlap:
-    """Make a NoOverlap: which part of which image is empty, and on a line of its own what to do."""
+    """Return a NoOverlap: the empty part of an image, and the hint on its own line."""
     return NoOverlap(with_hint(problem, hint))
 
 
 def not_found(problem: str, hint: str) -> UsageKeyError:
-    """Make a UsageKeyError: what is missing, and on a line of its own what to do."""
+    """Return a UsageKeyError: the missing thing, and the hint on its own line."""
     return UsageKeyError(with_hint(problem, hint))
 
 
 def format_error(problem: str, hint: str, code: str) -> FormatError:
-    """Make a FormatError as the compiled module does: with its code."""
+    """Return a FormatError with its code, like those of the compiled module."""
     error = FormatError(with_hint(f"{problem} [{code}]", hint))
     error.code = code
     return error
@@ -176,9 +176,9 @@ def format_error(problem: str, hint: str, code: str) -> FormatError:
 
 @contextmanager
 def foreign_errors(problem: str, hint: str) -> Iterator[None]:
-    """Turn exceptions of astropy, WCSLIB and NumPy into UsageError: the only boundary to them.
+    """Convert exceptions of astropy, WCSLIB and NumPy to UsageError, at the only boundary to them.
 
-    They raise many kinds for headers and values that they cannot use, MemoryError among them.
+    They raise many kinds for headers and values that they do not support, including MemoryError.
 
     >>> with foreign_errors("invalid path", "give pairs of numbers"):
     ...     float("x")
@@ -192,13 +192,13 @@ def foreign_errors(problem: str, hint: str) -> Iterator[None]:
         raise
     except Exception as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        # WCSLIB gives a trace of its functions, the cause last.
-        said = lines[-1] if lines else type(error).__name__
-        raise usage(f"{problem}: {said.rstrip('.')}", hint) from error
+        # WCSLIB gives a trace of its functions, with the cause last.
+        message = lines[-1] if lines else type(error).__name__
+        raise usage(f"{problem}: {message.rstrip('.')}", hint) from error
 
 
 def existing(what: str, count: int) -> str:
-    """Return the hint that says which numbers from 0 there are.
+    """Return the hint that lists the existing numbers, from 0.
 
     >>> existing("HDU", 3), existing("HDU", 1), existing("row", 0)
     ('use 0 to 2', 'the only HDU is 0', 'there is no row')
@@ -210,7 +210,7 @@ def existing(what: str, count: int) -> str:
 
 @contextmanager
 def placed(where: str) -> Iterator[None]:
-    """Name the place in a UsageError from within that does not name the file.
+    """Add the place to any UsageError from within that does not name the file.
 
     ``where``: the file, followed by the HDU if there is one (`tachyfits.file.hdu.place_of`).
 
@@ -233,11 +233,11 @@ def _place(error: UsageError, where: str) -> None:
 
 
 def placing(method: Callable[Concatenate[_Of, _P], _R]) -> Callable[Concatenate[_Of, _P], _R]:
-    """Decorate a method of what knows its place (``_where()``) to be `placed` there."""
+    """Decorate a method of an object with ``_where()`` so that it is `placed` there."""
 
     @wraps(method)
     def within(self: _Of, /, *args: _P.args, **options: _P.kwargs) -> _R:
-        # A context manager costs a microsecond, where a few rows are read in 15.
+        # A context manager costs a microsecond; reading a few rows takes 15.
         try:
             return method(self, *args, **options)
         except UsageError as error:
@@ -250,19 +250,19 @@ def placing(method: Callable[Concatenate[_Of, _P], _R]) -> Callable[Concatenate[
 def io_error(
     problem: str, hint: str, code: str, *, path: str | None = None, number: int | None = None
 ) -> IoError:
-    """Make a IoError as the compiled module does: with its code, errno and filename."""
+    """Return an IoError with its code, errno and filename, like those of the compiled module."""
     return _core.io_error(with_hint(f"{problem} [{code}]", hint), code, path, number)
 
 
 def memory_error(problem: str, hint: str) -> LimitError:
-    """Make a LimitError as the compiled module does: of what would take too much memory."""
+    """Return a LimitError for an excessive allocation, like those of the compiled module."""
     error = LimitError(with_hint(f"{problem} [memory]", hint))
     error.code = "memory"
     return error
 
 
 def cancelled() -> IoError:
-    """Make the error of work that was stopped by its progress function."""
+    """Return the error for work that its progress function stopped."""
     hint = "the progress function requested it"
     return io_error("cancelled", hint, "io-cancelled", number=errno.ECANCELED)
 
@@ -272,7 +272,7 @@ _kept: ContextVar[list[str] | None] = ContextVar("kept", default=None)
 
 @contextmanager
 def kept_warnings() -> Iterator[list[str]]:
-    """Keep the warnings of this thread: those of a task are for the process that began it."""
+    """Collect this thread's warnings: a task sends them to the process that began it."""
     messages: list[str] = []
     before = _kept.set(messages)
     try:
@@ -282,20 +282,19 @@ def kept_warnings() -> Iterator[list[str]]:
 
 
 def warn_of(name: str, notices: Iterable[str]) -> None:
-    """Warn of what was found beside a file when it was opened."""
+    """Warn about leftovers found beside a file when it was opened."""
     for notice in notices:
         warn(f"{name}: {notice}")
 
 
 def warn(message: str) -> None:
-    """Warn the line that called the package, however deep in it this is.
+    """Issue a warning at the line that called the package, at any call depth.
 
-    From Python 3.12 on warnings do so themselves (``skip_file_prefixes``). Within `kept_warnings`
-    it is kept instead.
+    Python 3.12 has ``skip_file_prefixes`` for this. Within `kept_warnings` it is collected instead.
     """
-    kept = _kept.get()
-    if kept is not None:
-        kept.append(message)
+    collected = _kept.get()
+    if collected is not None:
+        collected.append(message)
         return
     frame: FrameType | None = sys._getframe()
     level = 0

@@ -1,7 +1,7 @@
-"""Names of other programs, and what they are here: the one register of such hints.
+"""Names in other programs, and their equivalents here: the only register of such hints.
 
-Attributes, arguments, commands and options that do not exist are looked up here by those who refuse
-them. To add a hint, add a line; the value is the right call of that interface.
+Code that refuses an unknown attribute, argument, command or option looks it up here. To add a hint,
+add a line; the value is the equivalent call in that interface.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
     },
 }  # fmt: skip
 
-#: Arguments of calls: by name, or by "function.name" where it depends on the function.
+#: Arguments of calls: by name, or by "function.name" if the hint depends on the function.
 ARGUMENTS: dict[str, str] = {
     "open.mode": 'tf.open reads; to change a file: with tf.edit(path) as editor:',
     "open.memmap": "leave it out, or say storage='mmap'",
@@ -334,7 +334,7 @@ COMMANDS: dict[str, str] = {
     "list": "info FILE",
 }  # fmt: skip
 
-#: Options of commands: by name, or by "command --name" where it depends on the command.
+#: Options of commands: by name, or by "command --name" if the hint depends on the command.
 OPTIONS: dict[str, str] = {
     "--box": "--section X1:X2,Y1:Y2, or --region 'box(X,Y,WIDTH,HEIGHT)'",
     "--chans": "--channels FIRST:LAST",
@@ -380,7 +380,7 @@ _UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
 
 
 def attribute_hint(kind: str, name: str) -> str:
-    """Return what an attribute of another package is called here; "" for an unknown name.
+    """Return the equivalent of another package's attribute; "" for an unknown name.
 
     >>> attribute_hint("Image", "moment0"), attribute_hint("Image", "_x")
     ('image.moment(0)', '')
@@ -398,9 +398,9 @@ def no_attribute(kind: str, name: str, hint: str = "", known: Iterable[str] = ()
     name
         The attribute.
     hint
-        What to say if the register does not have the name.
+        Hint if the register lacks the name.
     known
-        The attributes that exist: the message names the closest.
+        Existing attributes: the message suggests the closest.
 
     >>> print(no_attribute("Image", "mena", known=["mean", "max"]))
     'Image' object has no attribute 'mena'
@@ -414,35 +414,35 @@ def no_attribute(kind: str, name: str, hint: str = "", known: Iterable[str] = ()
 
 
 def closest(name: str, known: Iterable[str]) -> str:
-    """Return a question about the name that is spelled most alike; "" without one."""
+    """Return a question about the closest spelling; "" without a match."""
     names = [each for each in known if not each.startswith("_")]
     alike = difflib.get_close_matches(name, names, n=1, cutoff=0.75)
     return f"did you mean {alike[0]}?" if alike else ""
 
 
 def argument_hint(function: Callable[..., Any], message: str) -> str:
-    """Return what an unexpected argument of a function is called here; "" for another message.
+    """Return the equivalent of a function's unexpected argument; "" for another message.
 
     >>> argument_hint(closest, "closest() got an unexpected keyword argument 'clobber'")
     'use overwrite=True'
     >>> argument_hint(closest, "closest() got an unexpected keyword argument 'knwon'")
     'did you mean known=?'
     """
-    found = _UNEXPECTED.search(message)
-    if found is None:
+    match = _UNEXPECTED.search(message)
+    if match is None:
         return ""
-    name = found[1]
+    name = match[1]
     if hint := name_hint(function.__name__, name):
         return hint
-    known = [each for each in inspect.signature(function).parameters if each != "self"]
-    alike = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    parameters = [each for each in inspect.signature(function).parameters if each != "self"]
+    alike = difflib.get_close_matches(name, parameters, n=1, cutoff=0.6)
     if alike:
         return f"did you mean {alike[0]}=?"
-    return f"the arguments are {', '.join(known)}"
+    return f"the arguments are {', '.join(parameters)}"
 
 
 def name_hint(function: str, argument: str) -> str:
-    """Return what an argument of a function is called here; "" for an unknown one.
+    """Return the equivalent of a function's argument; "" for an unknown one.
 
     >>> name_hint("write", "clobber")
     'use overwrite=True'
@@ -452,12 +452,12 @@ def name_hint(function: str, argument: str) -> str:
 
 
 def command_hint(name: str) -> str:
-    """Return the command line that does what a command of another package does; "" for none."""
+    """Return the command line equivalent to another package's command; "" if there is none."""
     line = COMMANDS.get(name.lower(), "")
     return line and f"use tachyfits {line}"
 
 
 def option_hint(command: str, option: str) -> str:
-    """Return what an option of another program is called here; "" for an unknown one."""
+    """Return the equivalent of another program's option; "" for an unknown one."""
     hint = OPTIONS.get(f"{command} {option}") or OPTIONS.get(option, "")
     return hint and f"use {hint}"

@@ -16,13 +16,13 @@ TABLES = frozenset(
 
 
 def kind_of(data: Any) -> str:
-    """Return what some data are, for writing.
+    """Return the kind of some data, for writing.
 
-    Classes of this package say it themselves (``_data_kind``): "image", "table", "columns", "hdu",
-    "measured" (a plane or spectrum), "table file". Other tables are "mapping", "records" (of
+    Classes of this package state it themselves (``_data_kind``): "image", "table", "columns",
+    "hdu", "measured" (a plane or spectrum), "table file". Other tables are "mapping", "records" (of
     astropy.io.fits), "structured", "astropy", "pandas", "arrow" or "unknown table"; "lazy" tables
-    have no rows yet, and an "arrow column" is one column. Anything else is "path", "nddata" (of
-    astropy), "list", "none" or "array".
+    have no rows yet, and an "arrow column" is a single column. Anything else is "path", "nddata"
+    (of astropy), "list", "none" or "array".
 
     >>> [kind_of(data) for data in ({}, "stars.csv", [1, 2], np.zeros(3), np.zeros(3, "f4,i2"))]
     ['mapping', 'path', 'list', 'array', 'structured']
@@ -40,7 +40,7 @@ def kind_of(data: Any) -> str:
         return "list"
     if isinstance(data, Mapping):
         return "mapping"
-    # A FITS_rec, or an HDU of astropy that has one.
+    # A FITS_rec, or an astropy HDU that has one.
     records = getattr(data, "data", None) if hasattr(data, "header") else data
     if any(kind.__name__ == "FITS_rec" for kind in type(records).__mro__):
         return "records"
@@ -56,13 +56,13 @@ def _kind_of_a_library(data: Any) -> str:
     if hasattr(data, "uncertainty") and _is_nddata(data):
         return "nddata"
     if hasattr(data, "collect") and not hasattr(data, "__arrow_c_stream__"):
-        # To ask it for its columns is work, of which polars warns.
+        # Resolving its columns is expensive, and polars warns about it.
         return "lazy"
     has_columns = hasattr(data, "columns") or hasattr(data, "batches")
     if has_columns and "pandas" in libraries:
         return "pandas"
     if hasattr(data, "__arrow_c_stream__"):
-        # A single column is a stream too, and an array.
+        # A single column also exports a stream, and is an array.
         is_table = has_columns or not hasattr(data, "__array__")
         return "arrow" if is_table else "arrow column"
     return "unknown table" if has_columns else "array"

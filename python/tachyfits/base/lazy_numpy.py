@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 else:
 
     class _NumPy:
-        """NumPy's names. Each is looked up once and kept here."""
+        """NumPy's names, each looked up once and cached here."""
 
         def __getattr__(self, name: str) -> Any:
             value = getattr(importlib.import_module("numpy"), name)

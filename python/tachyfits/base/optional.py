@@ -7,17 +7,17 @@ from typing import Any
 
 from tachyfits.base.errors import usage
 
-#: Modules of the extra ``server`` without which no server starts.
+#: Modules of the extra ``server`` that the server requires.
 SERVER = ("fastapi", "python_multipart", "uvicorn", "zstandard")
 
 
 def needed(module: str, what_for: str, *, extra: str | None = None) -> Any:
-    """Import a library, or say how to install it.
+    """Import a library, or raise an error that names the package to install.
 
     Raises
     ------
     UsageError
-        It is not installed.
+        The library is not installed.
     """
     try:
         return importlib.import_module(module)

@@ -1,4 +1,4 @@
-"""Default number of threads, progress function, memory maps and index cache of this process."""
+"""Defaults of this process: number of threads, progress function, memory maps and index cache."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tachyfits.base.whole_numbers import check_threads
 
 __all__ = ["Options", "options"]
 
-#: Called with the bytes done and all bytes; returning False stops the work.
+#: Function called with the bytes done and all bytes; returning False stops the work.
 Progress = Callable[[int, int], Any]
 
 
 class Options:
-    """Defaults of this process: threads, a function that receives the progress, maps, a cache.
+    """Defaults of this process: threads, progress function, memory maps, index cache.
 
     An operation uses them unless the call or the file has its own ``threads`` or ``progress``.
 
@@ -53,8 +53,8 @@ class Options:
     def progress(self) -> Progress | None:
         """Function called with the bytes done and all bytes, at most 20 times a second.
 
-        An exception that it raises, or False that it returns, stops the work. The last call is made
-        when the work is done: an output file stays whatever happens there.
+        An exception that it raises, or a return value of False, stops the work. The last call
+        follows the end of the work: an output file then stays, whatever this call does.
         """
         return self._progress
 
@@ -64,11 +64,11 @@ class Options:
 
     @property
     def maps(self) -> bool:
-        """Whether files in the page cache are mapped into memory; True unless set.
+        """Whether files in the page cache are mapped into memory; True by default.
 
-        A map needs a handler of the signal SIGBUS, which is one for the whole process. False, set
-        before the first file is opened, leaves the signals of the process alone; files are copied
-        then, with the same results.
+        A memory map needs a handler of the signal SIGBUS, of which a process has only one. False,
+        set before the first file is opened, leaves the signals of the process alone; files are
+        copied then, with the same results.
         """
         return self._maps
 
@@ -79,11 +79,11 @@ class Options:
 
     @property
     def index_cache(self) -> str | None:
-        """Folder in which the headers of remote files are kept, so that they open faster again.
+        """Folder in which the headers of remote files are cached, so that they open faster again.
 
-        The default is ``tachyfits/index`` in the user's folder of caches, or the folder that the
-        variable ``TACHYFITS_INDEX_CACHE`` names ("off": none). None keeps no headers. The cache has
-        at most 256 MiB; a file that has changed on its server is read again.
+        The default is ``tachyfits/index`` in the user's cache folder, or the folder in the variable
+        ``TACHYFITS_INDEX_CACHE`` ("off": no cache). None disables the cache. It has at most 256
+        MiB; a file that has changed on its server is read again.
         """
         return _core.index_cache()
 

@@ -24,7 +24,7 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".z", ".zip")
 #: Endings of pictures.
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
 
-#: Endings of files with tables that can be read and written, and what they mean.
+#: Endings of table files that can be read and written, and their formats.
 FORMATS = {
     ".fits": "fits", ".fit": "fits", ".fts": "fits", ".csv": "csv",
     ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow",
@@ -33,12 +33,12 @@ FORMATS = {
 #: Endings of files that astropy writes; tachyfits does not read them.
 ASTROPY_FORMATS = {".vot": "votable", ".ecsv": "ecsv"}
 
-#: Endings of files with tables that can be written.
+#: Endings of table files that can be written.
 WRITTEN_FORMATS = FORMATS | ASTROPY_FORMATS
 
 
 class ImageOptions(TypedDict, total=False):
-    """Keywords about the pixels of an image that is written; see `Image.write`."""
+    """Keyword arguments about the pixels of an image to write; see `Image.write`."""
 
     dtype: Any
     scaling: tuple[float, float] | None
@@ -83,7 +83,7 @@ def check_output(path: str | os.PathLike[str], *, overwrite: bool) -> None:
 def write_atomically(
     path: str | os.PathLike[str], produce: Callable[[BinaryIO], object], *, overwrite: bool
 ) -> None:
-    """Let ``produce`` write a file, and give it its name when it is complete on the disk.
+    """Let ``produce`` write a file, and name the file when it is complete on disk.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def write_atomically(
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
-    """Return the format that a name ends in.
+    """Return the format for the ending of a name.
 
     Raises
     ------
@@ -118,8 +118,7 @@ def fits_name(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     UsageError
-        The ending is that of a compressed file or of another format, and this file would be
-        neither.
+        The ending is that of a compressed file or of another format, which the file would not have.
     """
     name = path_text(path)
     ending = Path(name).suffix.lower()
@@ -142,7 +141,7 @@ def fits_name(path: str | os.PathLike[str]) -> str:
 
 
 def tell_rounding(path: str | os.PathLike[str], error: float, unit: Any) -> None:
-    """Warn of values that were rounded, with the largest error."""
+    """Warn about rounded values, with the largest error."""
     if error > 0:
         of_unit = f" {unit}" if unit is not None and str(unit) else ""
         warn(f"{os.fspath(path)}: values were rounded; the largest error is {error:.6g}{of_unit}")

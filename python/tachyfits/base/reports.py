@@ -1,4 +1,4 @@
-"""Collecting what operations cost."""
+"""Collect the costs of operations."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def reports() -> Iterator[list[Report]]:
     Yields
     ------
     list of Report
-        One for each operation that this thread has finished since, on any file. Blocks may be
-        nested; each collects.
+        One for each operation that this thread finishes within the block, on any file. Blocks may
+        be nested; each collects.
 
     Examples
     --------
@@ -33,14 +33,14 @@ def reports() -> Iterator[list[Report]]:
     >>> [report.bytes for report in reports]
     [240, 240]
     """
-    found: list[Report] = []
-    _core.collect_reports(found)
+    costs: list[Report] = []
+    _core.collect_reports(costs)
     try:
-        yield found
+        yield costs
     finally:
-        _core.stop_collecting(found)
+        _core.stop_collecting(costs)
 
 
 def last(costs: list[Report]) -> Report | None:
-    """Return the cost of the last operation of a block; None where a cluster did the work."""
+    """Return the cost of the last operation of a block; None if a cluster did the work."""
     return costs[-1] if costs else None

@@ -1,6 +1,6 @@
-"""The interface of a room: the names that rooms above the API import from its package.
+"""Interface of a package: the names that upper layers import from it.
 
-A module is imported when one of its names is first used, so a command loads what it needs.
+A module is imported when one of its names is first used, so a command loads only what it needs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 def interface(room: str, modules: Mapping[str, tuple[str, ...]]) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a package that offers names of its modules.
 
-    ``modules``: of each module of the package, its names.
+    ``modules``: names by module of the package.
     """
     homes = {name: module for module, names in modules.items() for name in names}
 

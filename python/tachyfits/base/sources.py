@@ -1,7 +1,7 @@
 """Sources: arguments of `open` converted for the engine: a path, bytes, or a stream.
 
 The engine recognises compressed content by its first bytes and inflates gzip. bzip2, xz and zstd
-are decompressed here while they are read; the engine keeps the content and limits its size.
+are decompressed here while they are read; the engine stores the content and limits its size.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from tachyfits.base.whole_numbers import whole_number
 
 _T = TypeVar("_T")
 
-#: Bytes that are read from a compressed stream at a time.
+#: Bytes read at a time from a compressed stream.
 _BLOCK = 1 << 16
 
-#: Bytes at the beginning of content that are more than enough to recognise how it is compressed.
+#: Number of first bytes, more than enough to recognise the compression.
 _RECOGNISED = 64
 
-#: Most memory that decompressing xz may take; its own presets need at most 65 MiB.
+#: Maximum memory for decompressing xz; its presets need at most 65 MiB.
 _XZ_MEMORY = 1 << 30
 
-#: Modules with the decompressor of the standard library of Python 3.14.
+#: Modules with the zstd decompressor of Python 3.14's standard library.
 _ZSTD = ("compression.zstd", "backports.zstd")
 
-#: The code of errors of compressed content, as the engine has it.
+#: The engine's error code for compressed content.
 _COMPRESSED = "io-compressed"
 
 
 class Readable(Protocol):
-    """A file object: anything with ``read(size)`` that gives bytes, none at the end."""
+    """A file object: anything whose ``read(size)`` returns bytes, or no bytes at the end."""
 
     def read(self, size: int = -1, /) -> bytes:
         """Return up to ``size`` bytes; all for a negative number."""
@@ -74,12 +74,12 @@ def path_text(path: str | os.PathLike[str]) -> str:
 
 
 def regular_path(path: str | os.PathLike[str]) -> str:
-    """Return the path of a file that is changed or read in any order, as `path_text`.
+    """Return the path, as `path_text`, of a file to change or to read in random order.
 
     Raises
     ------
     IoError
-        It is a pipe: opening it would wait for a writer.
+        The path is a pipe: opening it would wait for a writer.
     """
     name = path_text(path)
     if (url := _core.url_name(name)) is not None:
@@ -106,8 +106,8 @@ def _is_pipe(path: str) -> bool:
 def given(source: Any) -> str | bytes | Readable:
     """Return a source as a path, the bytes of a file, or an object with ``read``.
 
-    A file object that was opened for reading by its path is given as that path, so that any part of
-    the file can be read later.
+    A file object that was opened for reading by its path is replaced by that path, so that any part
+    of the file can be read later.
     """
     if isinstance(source, (str, os.PathLike)):
         if source == "-":
@@ -134,7 +134,7 @@ def given(source: Any) -> str | bytes | Readable:
 
 
 def name_of(source: str | bytes | Readable) -> str:
-    """Return what messages call a source."""
+    """Return the name of a source for messages."""
     if isinstance(source, str):
         return printable(_core.url_name(source) or source)
     if isinstance(source, bytes):
@@ -148,10 +148,10 @@ def name_of(source: str | bytes | Readable) -> str:
 def read_source(
     source: str | bytes | Readable, read: Callable[[str | bytes | Readable, dict[str, Any]], _T]
 ) -> _T:
-    """Call a function of the engine with a source, decompressed where it must be.
+    """Call a function of the engine with a source, decompressed if necessary.
 
-    ``read`` gets the source and the engine's arguments about it: how messages call it, and whether
-    an object is read on demand.
+    ``read`` receives the source and the engine's arguments about it: its name for messages, and
+    whether an object is read on demand.
     """
     name = name_of(source)
     if isinstance(source, (str, bytes)):
@@ -165,7 +165,7 @@ def _read(
     source: str | bytes | _Guarded, name: str, read: Callable[[Any, dict[str, Any]], _T]
 ) -> _T:
     on_demand = isinstance(source, _Guarded) and source.seeks_quickly()
-    # Python opens pipes and reads them, because Ctrl-C ends its waits.
+    # Python opens and reads pipes, so that Ctrl-C interrupts the wait.
     waits = isinstance(source, str) and _is_pipe(source)
     if on_demand or (isinstance(source, (str, bytes)) and not waits):
         try:
@@ -179,7 +179,7 @@ def _read(
 
 @contextmanager
 def _told(source: Readable, guarded: _Guarded | None = None) -> Iterator[None]:
-    """Turn what a file object raises into an IoError; only its own errors if it is guarded."""
+    """Convert a file object's exceptions to IoError; only its own errors if it is guarded."""
     try:
         yield
     except TachyfitsError:
@@ -187,18 +187,18 @@ def _told(source: Readable, guarded: _Guarded | None = None) -> Iterator[None]:
     except Exception as error:
         if guarded is not None and guarded.fault is None:
             raise
-        said = str(error) or type(error).__name__
+        message = str(error) or type(error).__name__
         hint = "open the file object again, in binary mode, or give the path of the file"
-        raise io_error(f"{name_of(source)}: cannot be read: {said}", hint, "io-read") from error
+        raise io_error(f"{name_of(source)}: cannot be read: {message}", hint, "io-read") from error
 
 
 class _Guarded:
-    """A file object that keeps its own errors apart from those of other arguments.
+    """A file object that separates its own errors from those of other arguments.
 
     Attributes
     ----------
     fault
-        The last exception of one of its methods, or about what one gave.
+        Last exception of one of its methods, or about a returned value.
     """
 
     #: pyarrow reads this attribute.
@@ -221,20 +221,20 @@ class _Guarded:
         return self._call("read", size)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> None:
-        """Go to another position."""
+        """Move to another position."""
         self._call("seek", offset, whence)
 
     def tell(self) -> int:
         """Return the position."""
-        found = self._call("tell")
-        position = whole_number(found)
+        place = self._call("tell")
+        position = whole_number(place)
         if position is None or position >= 1 << 63:
-            self.fault = ValueError(f"tell() gives {str(found)[:40]!r}, expected a position")
+            self.fault = ValueError(f"tell() gives {str(place)[:40]!r}, expected a position")
             raise self.fault
         return position
 
     def seekable(self) -> bool:
-        """Say whether it has positions."""
+        """Return whether it has positions."""
         if not hasattr(self._source, "seekable"):
             return False
         try:
@@ -244,7 +244,7 @@ class _Guarded:
             raise
 
     def seeks_quickly(self) -> bool:
-        """Say whether any part of it can be read at any time."""
+        """Return whether any part of it can be read at any time."""
         if not self.seekable():
             return False
         inner = getattr(self._source, "raw", self._source)
@@ -260,7 +260,7 @@ def _stream(source: str | bytes | _Guarded) -> AbstractContextManager[Readable]:
     return _from_the_beginning(source)
 
 
-#: Classes whose objects seek by reading everything before, as modules and names.
+#: Classes that seek by reading everything before the position, as modules and names.
 _SLOW = (
     ("gzip", "GzipFile"),
     ("bz2", "BZ2File"),
@@ -274,27 +274,27 @@ def _standard_input() -> Readable:
     stream: Any = sys.stdin
     if stream is None:
         raise usage("invalid source '-': standard input is closed", "give a path")
-    found: Readable = getattr(stream, "buffer", stream)
-    return found
+    buffer: Readable = getattr(stream, "buffer", stream)
+    return buffer
 
 
 def _path_of(source: Readable) -> str | None:
-    """Return the path of a file object that was opened by it, for reading alone."""
+    """Return the path by which a file object was opened, for reading only."""
     name = getattr(source, "name", None)
     if not isinstance(source, (io.BufferedReader, io.FileIO)) or not isinstance(name, str):
         return None
     try:
         of_object, of_path = os.fstat(source.fileno()), os.stat(name)
     except (AttributeError, OSError, ValueError):
-        # A member of an archive, which has a name and no file of its own.
+        # A member of an archive, which has a name but no file of its own.
         return None
-    same = os.path.samestat(of_object, of_path) and os.path.isfile(name)
-    return name if same and not source.writable() else None
+    is_same = os.path.samestat(of_object, of_path) and os.path.isfile(name)
+    return name if is_same and not source.writable() else None
 
 
 @contextmanager
 def _from_the_beginning(source: _Guarded) -> Iterator[Readable]:
-    """Go to the beginning of what can seek, and back to where it was; leave a pipe as it is."""
+    """Rewind a seekable source and restore its position afterwards; leave a pipe unchanged."""
     if not source.seekable():
         yield source
         return
@@ -307,7 +307,7 @@ def _from_the_beginning(source: _Guarded) -> Iterator[Readable]:
 
 
 class _Joined:
-    """First bytes, and then those of a stream."""
+    """First bytes, followed by the rest of a stream."""
 
     #: pyarrow reads this attribute.
     closed = False
@@ -322,12 +322,12 @@ class _Joined:
         """Return up to ``size`` bytes."""
         if not self._first:
             return self._rest.read(size)
-        given, self._first = self._first[:size], self._first[size:]
-        return given
+        data, self._first = self._first[:size], self._first[size:]
+        return data
 
 
 def is_compressed(first: bytes) -> bool:
-    """Tell from its first bytes whether a file is compressed by a program such as gzip."""
+    """Return whether the first bytes are those of a file compressed by a program such as gzip."""
     return _core.compression(first) is not None
 
 
@@ -367,9 +367,9 @@ class _Decoder(Protocol):
 
 
 class _Streams:
-    """The decompressed content of one or more streams, one after the other.
+    """Decompressed content of one or more consecutive streams.
 
-    Zeros may follow the last one, as they may follow the members of gzip content.
+    Zeros may follow the last stream, as they may follow the members of gzip content.
     """
 
     def __init__(self, make: Callable[[], _Decoder], source: Readable) -> None:
@@ -377,7 +377,7 @@ class _Streams:
         self._decoder, self._rest = make(), b""
 
     def read(self, size: int, /) -> bytes:
-        """Return some bytes, ``size`` at the most."""
+        """Return at most ``size`` bytes."""
         while not self._decoder.eof or self._next():
             data = b""
             if self._decoder.needs_input:
@@ -390,7 +390,7 @@ class _Streams:
         return b""
 
     def _next(self) -> bool:
-        """Begin the next stream; False where there is none."""
+        """Begin the next stream; return False if there is none."""
         self._rest = self._decoder.unused_data.lstrip(b"\0")
         while not self._rest:
             block = self._source.read(_BLOCK)
@@ -409,7 +409,7 @@ class _Named:
         self._bytes = 0
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return some bytes, ``size`` at the most."""
+        """Return at most ``size`` bytes."""
         try:
             content: bytes = self._content.read(size)
         except _damage() as error:
@@ -425,7 +425,7 @@ class _Named:
 
 
 def _damage() -> tuple[type[Exception], ...]:
-    """Return the classes of errors of damaged content, of those libraries that are loaded."""
+    """Return the error classes for damaged content of the loaded libraries."""
     names = dict.fromkeys((*_ZSTD, "zstandard"), "ZstdError") | {"lzma": "LZMAError"}
     loaded = (
         (sys.modules[module], name) for module, name in names.items() if module in sys.modules
@@ -434,7 +434,7 @@ def _damage() -> tuple[type[Exception], ...]:
 
 
 def _decompressed(name: str, stream: Readable) -> Readable:
-    """Return the content of a stream, decompressed but for gzip, which the engine inflates."""
+    """Return the content of a stream, decompressed except for gzip, which the engine inflates."""
     first = _first_bytes(stream)
     source, compression = _Joined(first, stream), _core.compression(first)
     if compression in (None, "gzip"):
@@ -451,9 +451,9 @@ def _decompressed(name: str, stream: Readable) -> Readable:
 
 
 class _Zstandard:
-    """A decoder by the library zstandard, whose own gives all that it can make of its input."""
+    """A decoder that limits its output, based on the library zstandard, which does not."""
 
-    #: Bytes that are decompressed at a time: zstd makes 128 KiB of 4 bytes at the most.
+    #: Bytes decompressed at a time: zstd expands 4 bytes to at most 128 KiB.
     _PIECE = 1 << 10
 
     def __init__(self, library: Any) -> None:
@@ -467,7 +467,7 @@ class _Zstandard:
 
     @property
     def needs_input(self) -> bool:
-        """Whether nothing more can be made of the input so far."""
+        """Whether the decoder needs more input to continue."""
         return not self._input and not self._output
 
     @property
@@ -477,7 +477,7 @@ class _Zstandard:
         return unused
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
-        """Return some content, ``max_length`` bytes at the most."""
+        """Return at most ``max_length`` bytes of content."""
         self._input += data
         if not self._output:
             piece, self._input = self._input[: self._PIECE], self._input[self._PIECE :]
@@ -487,7 +487,7 @@ class _Zstandard:
 
 
 def _zstd(source: Readable) -> Any:
-    """Return the decompressed content of a zstd stream, by whichever library there is."""
+    """Return the decompressed content of a zstd stream, with any available library."""
     for library in _ZSTD:
         try:
             return _Streams(importlib.import_module(library).ZstdDecompressor, source)

@@ -1,7 +1,7 @@
 """Functions of upper layers that methods of lower layers call, such as `Plane.plot`.
 
-A layer imports only layers below it. The module ``tachyfits`` itself, above all of them, provides
-the rest: its table names these functions, and each is imported when it is first used.
+A layer imports only layers below it. The top module ``tachyfits`` provides the others: its table
+names these functions, and each is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ class Upper:
         self._find: Callable[[str], Any] | None = None
 
     def provide(self, find: Callable[[str], Any]) -> None:
-        """Take the function that finds an object by its name."""
+        """Set the function that finds an object by its name."""
         self._find = find
 
     def __getattr__(self, name: str) -> Any:
         if self._find is None or name.startswith("__"):
             raise AttributeError(name)
-        found = self._find(name)
-        setattr(self, name, found)
-        return found
+        value = self._find(name)
+        setattr(self, name, value)
+        return value
 
 
 upper = Upper()

@@ -1,4 +1,4 @@
-"""Whole numbers that people give: of threads, rows, bins."""
+"""Whole numbers from users: threads, rows, bins."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from tachyfits.base.errors import usage
 
 
 def whole_number(value: Any, least: int = 0) -> int | None:
-    """Return a whole number of 64 bits, of any library, as Python's; None for anything else.
+    """Return a 64-bit integer of any library as a Python int; None for anything else.
 
-    Truth values are not numbers here.
+    Truth values do not count as numbers.
 
     >>> import numpy as np
     >>> whole_number(np.uint8(3)), whole_number(0, least=1), whole_number(2**63), whole_number(True)

@@ -1,6 +1,6 @@
 """Differences between two files: HDUs, cards, pixels, cells.
 
-The engine compares; this module makes Python results of the differences.
+The engine compares; this module converts the differences to Python results.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tachyfits.header.cards import looked_up
 if TYPE_CHECKING:
     from tachyfits.base.progress import Progress
 
-#: Types of a source of bytes; an open File too.
+#: Types of a source of bytes, including an open File.
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | File
 
 
@@ -57,27 +57,27 @@ class DifferentValue(NamedTuple):
 
 @dataclass(frozen=True)
 class DataDifference:
-    """A difference of the data of two HDUs.
+    """A difference between the data of two HDUs.
 
     Attributes
     ----------
     what
         "values": pixels, or the cells of ``column``, differ; "shape": the axes (NumPy order)
-        differ; "rows": tables have different numbers of rows, and the rows that both have are
-        compared; "columns": only one table has the columns; "order": columns are in another order,
-        ``found`` has their names; "cells": the cells of ``column`` cannot be compared; "kind": one
-        is an image or a table, and the other is not.
+        differ; "rows": tables have different numbers of rows, and the common rows are compared;
+        "columns": only one table has the columns; "order": columns are in another order, ``found``
+        has their names; "cells": the cells of ``column`` cannot be compared; "kind": one is an
+        image or a table, and the other is not.
     found
-        What the two have, but for values.
+        The differing properties of both HDUs, except values.
     column
-        The column; None for pixels.
+        Column; None for pixels.
     compared, different, undefined
-        Numbers of values: compared, those that differ by more than the tolerances, and among these
-        those undefined in one file alone.
+        Numbers of values: compared, different by more than the tolerances, and among the latter
+        undefined in one file only.
     largest, largest_at
-        The largest difference among them and its position; NaN and () if no values differ.
+        Largest difference and its position; NaN and () if no values differ.
     places
-        The first values that differ.
+        First values that differ.
     """
 
     what: str
@@ -95,7 +95,7 @@ class DataDifference:
 class HduDifference:
     """Differences between two HDUs: ``cards``, in no particular order, and ``data``.
 
-    The keyword of a column's card has the number that the column has in the first table.
+    The keyword of a column's card has the number of the column in the first table.
     """
 
     hdus: tuple[HduLabel, HduLabel]
@@ -113,7 +113,7 @@ class FileDifference:
     files
         Their names.
     only
-        HDUs of the first file alone, and of the second alone.
+        HDUs of only the first file, and of only the second.
     hdus
         Pairs of HDUs that differ.
     compared
@@ -151,7 +151,7 @@ def diff(
 
     HDUs are paired by EXTNAME and EXTVER if both files have them, else by number; columns by name,
     and their cards with them. The order of cards does not matter, nor the notation of a number.
-    Values are compared scaled; NaN equals NaN and null equals null; BITPIX may differ.
+    Values are compared after scaling; NaN equals NaN and null equals null; BITPIX may differ.
 
     Parameters
     ----------
@@ -159,10 +159,10 @@ def diff(
         Paths, bytes of files, or open files.
     absolute, relative
         Numbers are equal if they differ by at most ``absolute``, or by at most ``relative`` times
-        the larger magnitude of the two; numbers in cards too.
+        the larger magnitude of the two; this includes numbers in cards.
     ignore
-        Keywords to ignore; ``"DATE*"`` matches all that begin so. Keywords of columns have the
-        numbers of the first table.
+        Keywords to ignore; ``"DATE*"`` matches all that begin with DATE. Keywords of columns have
+        the numbers of the first table.
     ignore_comments
         Ignore the comments of cards.
     places
@@ -200,7 +200,7 @@ def diff(
     if places < 0:
         raise usage(f"places={places!r}", "give the number of values to list: 0 or more")
     a, b = (_opened(source) for source in (first, second))
-    found = _core.diff(
+    result = _core.diff(
         a._open_core(),
         b._open_core(),
         absolute=float(absolute),
@@ -211,17 +211,17 @@ def diff(
         threads=check_threads(threads),
         progress=progress,
     )
-    only = tuple(tuple(HduLabel(**label) for label in labels) for labels in found["only"])
+    only = tuple(tuple(HduLabel(**label) for label in labels) for labels in result["only"])
     return FileDifference(
         files=(a.name, b.name),
         only=(only[0], only[1]),
-        hdus=tuple(_hdu(one) for one in found["hdus"]),
-        compared=found["compared"],
+        hdus=tuple(_hdu(item) for item in result["hdus"]),
+        compared=result["compared"],
     )
 
 
 def _pattern(keyword: str) -> str:
-    """Return a keyword, or the beginning of some, as in cards: without the word HIERARCH."""
+    """Return a keyword, or the beginning of several, as in cards: without the word HIERARCH."""
     if not isinstance(keyword, str):
         raise usage(
             f"invalid ignore {keyword!r}: expected keywords as text", either('as ignore=["DATE*"]')
@@ -234,35 +234,35 @@ def _opened(source: Source) -> File:
     return source if isinstance(source, File) else open_file(source)
 
 
-def _hdu(found: dict[str, Any]) -> HduDifference:
-    first, second = found["hdus"]
+def _hdu(entry: dict[str, Any]) -> HduDifference:
+    first, second = entry["hdus"]
     return HduDifference(
         hdus=(HduLabel(**first), HduLabel(**second)),
-        cards=tuple(CardDifference(*card) for card in found["cards"]),
-        data=tuple(_data(one) for one in found["data"]),
+        cards=tuple(CardDifference(*card) for card in entry["cards"]),
+        data=tuple(_data(item) for item in entry["data"]),
     )
 
 
-def _data(found: dict[str, Any]) -> DataDifference:
-    what = found["what"]
+def _data(entry: dict[str, Any]) -> DataDifference:
+    what = entry["what"]
     if what == "shape":
-        first, second = (tuple(reversed(axes)) for axes in found["found"])
+        first, second = (tuple(reversed(axes)) for axes in entry["found"])
         return DataDifference(what, (first, second))
     if what != "values":
-        return DataDifference(what, tuple(found["found"]), found.get("column"))
-    # Pixels have FITS order in the engine; rows and elements have that of NumPy already.
-    pixels = found["column"] is None
+        return DataDifference(what, tuple(entry["found"]), entry.get("column"))
+    # Pixel positions have FITS order in the engine; (row, element) is in NumPy order already.
+    pixels = entry["column"] is None
 
     def order(at: list[int]) -> tuple[int, ...]:
         return tuple(reversed(at)) if pixels else tuple(at)
 
     return DataDifference(
         what,
-        column=found["column"],
-        compared=found["compared"],
-        different=found["different"],
-        undefined=found["undefined"],
-        largest=found["largest"],
-        largest_at=order(found["largest_at"]),
-        places=tuple(DifferentValue(order(at), a, b) for at, a, b in found["places"]),
+        column=entry["column"],
+        compared=entry["compared"],
+        different=entry["different"],
+        undefined=entry["undefined"],
+        largest=entry["largest"],
+        largest_at=order(entry["largest_at"]),
+        places=tuple(DifferentValue(order(at), a, b) for at, a, b in entry["places"]),
     )

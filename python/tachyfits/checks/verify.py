@@ -1,6 +1,6 @@
-"""Checks of files: the rules of the Standard.
+"""Checks of files against the Standard.
 
-The engine has the rules and sums; this module makes Python results of the findings.
+The engine has the rules and checksums; this module converts the findings to Python results.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 class Verification(Sequence["_core.Finding"]):
     """The findings of `verify`: a sequence, in the order of the file.
 
-    It is empty if the file follows the Standard.
+    Empty if the file follows the Standard.
 
     Attributes
     ----------
     file
         The name of the file.
     hdus
-        Number of HDUs that were found.
+        Number of HDUs in the file.
     """
 
     def __init__(self, file: str, hdus: int, findings: Sequence[_core.Finding]) -> None:
@@ -39,16 +39,16 @@ class Verification(Sequence["_core.Finding"]):
         self._findings = tuple(findings)
 
     def _count(self, severity: str) -> int:
-        return sum(1 + found.repeats for found in self if found.severity == severity)
+        return sum(1 + finding.repeats for finding in self if finding.severity == severity)
 
     @property
     def errors(self) -> int:
-        """How often the file breaks a rule."""
+        """Number of rule violations."""
         return self._count("error")
 
     @property
     def warnings(self) -> int:
-        """How often it does something legal but probably not intended, or deprecated."""
+        """Number of legal but deprecated or probably unintended features."""
         return self._count("warning")
 
     @property
@@ -80,7 +80,7 @@ class Verification(Sequence["_core.Finding"]):
             (self.errors, "error", "errors"),
             (self.warnings, "warning", "warnings"),
         )
-        return ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts)
+        return ", ".join(f"{n} {singular if n == 1 else many}" for n, singular, many in counts)
 
 
 @public
@@ -91,7 +91,7 @@ def verify(
     threads: int = 0,
     progress: Progress | None = None,
 ) -> Verification:
-    """Check a file against the FITS Standard 4.0: each departure, where it is, what to do.
+    """Check a file against the FITS Standard 4.0; report each departure, its place and a remedy.
 
     Headers, layouts, values of tables, fill, checksums and bytes after the last HDU are checked.
     Checking continues after a finding, and the file is not changed. Data are read in one pass and
@@ -102,7 +102,7 @@ def verify(
     source
         A path, the bytes of a file, or a file object, compressed or not, as in `tachyfits.open`.
     headers_only
-        Look at headers alone, and read no data.
+        Check headers only, and read no data.
     threads
         Number of threads; 0: one per core. The findings do not depend on it.
     progress
@@ -137,19 +137,19 @@ def verify(
         "threads": check_threads(threads),
         "progress": progress,
     }
-    found = given(source)
+    opened = given(source)
     hdus, findings, notices = read_source(
-        found, lambda source, how: _core.verify(source, **how, **options)
+        opened, lambda source, how: _core.verify(source, **how, **options)
     )
-    warn_of(name_of(found), notices)
-    return Verification(name_of(found), hdus, findings)
+    warn_of(name_of(opened), notices)
+    return Verification(name_of(opened), hdus, findings)
 
 
 @public
 class Fix(NamedTuple):
     """One repair of a file."""
 
-    #: The code of the finding.
+    #: Code of the finding.
     code: str
     #: HDU (from 0), keyword, card, byte.
     place: str
@@ -171,8 +171,8 @@ def repair(
     mandatory cards; missing PCOUNT and GCOUNT, where readers assume the defaults; misplaced WCSAXES
     and INHERIT; keywords in lower case if no other card has the name, exponent letters, TFORMn,
     TDISPn and XTENSION in lower case; a DATE of the form DD/MM/YY or with a Z, dates with a blank
-    instead of the T; and the fill after headers and data. Checksums are updated where a header has
-    changed; a wrong DATASUM stays wrong, because it records that the data have changed.
+    instead of the T; and the fill after headers and data. Checksums are updated if a header has
+    changed; a wrong DATASUM stays wrong, because it shows that the data have changed.
 
     The file is changed in place or replaced by a new one, whichever writes less, completely or not
     at all.
@@ -182,9 +182,9 @@ def repair(
     path
         The file; it must not be compressed.
     sync
-        Return only when the file survives a power failure.
+        Return only when the file would survive a power failure.
     threads
-        Number of threads; 0: one a core.
+        Number of threads; 0: one per core.
     progress
         Called with (bytes done, total bytes); returning False cancels.
 
@@ -198,7 +198,7 @@ def repair(
     IoError
         The file cannot be read or written. It is then unchanged.
     FormatError
-        It is not a FITS file.
+        The file is not a FITS file.
 
     Examples
     --------
@@ -224,8 +224,8 @@ def update_checksums(
 ) -> tuple[int, ...]:
     """Write DATASUM and CHECKSUM of the current bytes into the headers of a file.
 
-    Existing cards get the new values and keep their comments; new cards use blank cards if there
-    are some. The file is changed completely or not at all.
+    Existing cards get the new values and keep their comments; new cards use blank cards if
+    available. The file is changed completely or not at all.
 
     Parameters
     ----------
@@ -234,16 +234,16 @@ def update_checksums(
     hdus
         Number of an HDU, from 0, or several; None: all of them.
     sync
-        Return only when the file survives a power failure.
+        Return only when the file would survive a power failure.
     threads
-        Number of threads; 0: one a core.
+        Number of threads; 0: one per core.
     progress
         Called with (bytes done, total bytes); returning False cancels.
 
     Returns
     -------
     tuple of int
-        The HDUs.
+        Numbers of the HDUs.
 
     Raises
     ------
@@ -253,9 +253,9 @@ def update_checksums(
     threads = check_threads(threads)
     numbers: list[int] | None = None
     if hdus is not None:
-        given = list(hdus) if isinstance(hdus, Iterable) else [hdus]
-        numbers = [number for hdu in given if (number := whole_number(hdu)) is not None]
-        if len(numbers) < len(given):
+        requested = list(hdus) if isinstance(hdus, Iterable) else [hdus]
+        numbers = [number for hdu in requested if (number := whole_number(hdu)) is not None]
+        if len(numbers) < len(requested):
             raise usage(f"invalid hdus {hdus!r}: expected numbers of HDUs", "give integers, from 0")
     name = regular_path(path)
     stated, notices = _core.update_checksums(

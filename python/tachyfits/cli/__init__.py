@@ -1,8 +1,8 @@
 """The command line: `tachyfits COMMAND FILE ...`.
 
-A command is a module of this package with a click command named ``command``, and a line in
-``COMMANDS``. It is imported when it runs, so that one command does not pay for another.
-Coordinates are the FITS ones here: x first, counted from 1, both ends included.
+A command is a module of this package with a click command named ``command``, listed in
+``COMMANDS``. A module is imported when its command runs, to keep other commands fast.
+The command line uses FITS coordinates: x first, counted from 1, both ends included.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tachyfits.cli._failures import complain, unwritten
 from tachyfits.cli._group import Group
 from tachyfits.cli._output import warnings_said
 
-#: Every command with what it does, by purpose: the overview of ``tachyfits --help``.
+#: Commands and their descriptions, by purpose, as listed by ``tachyfits --help``.
 SECTIONS = {
     "Look at files": {
         "info": "list the HDUs of files: shape, type, unit, size, warnings",
@@ -86,7 +86,7 @@ Examples:
   tachyfits stats --help
 """
 
-#: The exit status of a shell for a program that SIGINT ended: 128 + 2.
+#: Exit status of a program ended by SIGINT, as in shells: 128 + 2.
 INTERRUPTED = 130
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -94,7 +94,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 @contextlib.contextmanager
 def _closed_pipe_is_success() -> Iterator[None]:
-    """Be done when the reader has what it wanted (``| head``), which click would call a failure."""
+    """Exit with 0 if the reader closes the pipe (``| head``), which click treats as a failure."""
     try:
         yield
     except BrokenPipeError:
@@ -106,21 +106,21 @@ class LazyGroup(Group):
     """A group whose commands are imported on demand."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names, in the order of the table."""
+        """Return the names of commands, in the order of ``COMMANDS``."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command; None for a name that is not in the table."""
+        """Import a command and return it; None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
         command = importlib.import_module(f"tachyfits.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
 
-    def make_context(self, *given: Any, **more: Any) -> click.Context:
-        """Read the words of the command line, of which some print help."""
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Parse the command line; options such as --help print text here."""
         with _closed_pipe_is_success():
-            return super().make_context(*given, **more)
+            return super().make_context(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -128,7 +128,7 @@ class LazyGroup(Group):
             return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the table of commands, without importing them."""
+        """Write the list of commands without importing them."""
         longest = max(map(len, COMMANDS))
         for title, commands in SECTIONS.items():
             with formatter.section(title):
@@ -154,20 +154,20 @@ def group(context: click.Context, version: bool, verbose: bool) -> None:
 
 
 def end_in_order() -> None:
-    """Let SIGTERM (`kill`, batch systems) and SIGHUP leave nothing half written, like Ctrl-C."""
+    """Exit cleanly on SIGTERM (`kill`, batch systems) and SIGHUP, without partial files."""
 
     def stop(number: int, _: object) -> None:
         sys.exit(128 + number)
 
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
-        # nohup ignores SIGHUP, and that should last.
+        # Keep SIGHUP ignored under nohup.
         if number is not None and signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, stop)
 
 
 def main() -> None:
-    """Run the command line and exit: 0 done, 1 failed, 2 wrong use. A closed pipe is success."""
+    """Run the command line and exit: 0 success (also for a closed pipe), 1 failure, 2 wrong use."""
     end_in_order()
     if sys.stdout is None:
         # The shell has closed it: `tachyfits info image.fits >&-`.
@@ -177,18 +177,18 @@ def main() -> None:
         sys.stdout.flush()
     except OSError as error:
         _discard_output()
-        # The rest of the buffer may meet the closed pipe only now.
+        # Flushing the buffer may be the first write to a closed pipe.
         status = 0 if isinstance(error, BrokenPipeError) else unwritten(error)
     sys.exit(status)
 
 
 def _discard_output() -> None:
-    """Give stdout a place that never complains: Python flushes it once more at exit."""
+    """Redirect stdout to the null device: Python flushes it once more at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command line and return its exit status; what went wrong is on stderr."""
+    """Run one command line and return its exit status; print errors to stderr."""
     before = set_on_command_line(True)
     try:
         status = group.main(args=arguments, prog_name="tachyfits", standalone_mode=False)
@@ -197,8 +197,8 @@ def run(arguments: list[str]) -> int:
     except click.NoSuchOption as error:
         name = str(error.ctx.info_name) if error.ctx is not None else ""
         hint = option_hint(name, error.option_name)
-        said = click.UsageError(f"{error.message} Hint: {hint}.", error.ctx) if hint else error
-        said.show()
+        message = click.UsageError(f"{error.message} Hint: {hint}.", error.ctx) if hint else error
+        message.show()
         return error.exit_code
     except click.ClickException as error:
         error.show()

@@ -1,4 +1,4 @@
-"""Changes of a header from the command line: --set, --rename, --comment, --delete."""
+"""Options that change a header: --set, --rename, --comment, --delete."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Change(NamedTuple):
     comment: str = ""
 
 
-#: A value and, after a blank and a slash, a comment; a slash within quotes does not count. After
-#: quotes the slash needs no blank before it, nor after a number if a blank follows it: 1/2 is text.
+#: A value, optionally followed by a blank, a slash and a comment; a slash within quotes is text.
+#: The blank may be missing after quotes, or after a number if one follows the slash: 1/2 is text.
 _PARTS = re.compile(r"\s*(?P<value>.*?)(?:\s+/\s*(?P<comment>.*)|\s*)", re.DOTALL)
 _QUOTED = re.compile(r"\s*(?P<value>'(?:[^']|'')*')\s*(?:/\s*(?P<comment>.*))?", re.DOTALL)
 _NUMBER = re.compile(r"\s*(?P<value>[^/]*[^/\s])/\s+(?P<comment>.*)", re.DOTALL)
@@ -38,12 +38,12 @@ _INTEGER = re.compile(r"[+-]?\d+")
 _REAL = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([EDed][+-]?\d+)?")
 _COMPLEX = re.compile(r"\(\s*([^\s,]+)\s*,\s*([^\s,]+)\s*\)")
 
-#: Cards of these keywords have text in place of a value, and setting one adds one.
+#: Keywords whose cards have text instead of a value; setting one adds a card.
 COMMENTARY = ("COMMENT", "HISTORY")
 
 
 def parse_value(text: str) -> Any:
-    """Return a value as FITS writes it; text that is none of FITS' values is a string.
+    """Parse a value in FITS notation; any other text is a string.
 
     >>> [parse_value(text) for text in ("T", "-3", "1.5D3", "'it''s'", "M 31", "'7'", "")]
     [True, -3, 1500.0, "it's", 'M 31', '7', None]
@@ -65,7 +65,7 @@ def parse_value(text: str) -> Any:
 
 
 def parse_set(text: str) -> Change:
-    """Return the change of ``KEY=VALUE / comment``.
+    """Parse ``KEY=VALUE / comment``.
 
     >>> parse_set("EXPTIME=30.5 / seconds")
     Change(what='set', keyword='EXPTIME', value=30.5, comment='seconds')
@@ -76,13 +76,13 @@ def parse_set(text: str) -> Change:
     >>> parse_set("HISTORY=flux / 2, not 'T'").value
     "flux / 2, not 'T'"
     """
-    keyword, rest = _split(text, "KEY=VALUE")
+    keyword, value_text = _split(text, "KEY=VALUE")
     if keyword in COMMENTARY:
-        return Change("set", keyword, rest)
-    number = _NUMBER.fullmatch(rest)
+        return Change("set", keyword, value_text)
+    number = _NUMBER.fullmatch(value_text)
     if number is not None and isinstance(parse_value(number["value"]), str):
         number = None
-    parts = _QUOTED.fullmatch(rest) or number or _PARTS.fullmatch(rest)
+    parts = _QUOTED.fullmatch(value_text) or number or _PARTS.fullmatch(value_text)
     assert parts is not None
     value = parse_value(parts["value"])
     if isinstance(value, (float, complex)) and not cmath.isfinite(value):
@@ -93,10 +93,10 @@ def parse_set(text: str) -> Change:
 
 
 def _split(text: str, form: str) -> tuple[str, str]:
-    keyword, equals, rest = text.partition("=")
+    keyword, equals, remainder = text.partition("=")
     if not equals or not keyword.strip():
         raise click.BadParameter(f"invalid value {text!r}: expected {form}")
-    return looked_up(keyword), rest
+    return looked_up(keyword), remainder
 
 
 def _parse(what: str, text: str) -> Change:
@@ -104,36 +104,36 @@ def _parse(what: str, text: str) -> Change:
         return parse_set(text)
     if what == "delete":
         return Change("delete", looked_up(text))
-    keyword, rest = _split(text, "OLD=NEW" if what == "rename" else "KEY=TEXT")
+    keyword, text_part = _split(text, "OLD=NEW" if what == "rename" else "KEY=TEXT")
     if what == "rename":
-        return Change("rename", keyword, looked_up(rest))
-    return Change("comment", keyword, None, rest.strip())
+        return Change("rename", keyword, looked_up(text_part))
+    return Change("comment", keyword, None, text_part.strip())
 
 
 def _refuse_repeated(changes: list[Change]) -> None:
-    """Refuse a second value or comment of a keyword, which would replace the first silently."""
-    single = [
+    """Raise UsageError for a second value or comment of a keyword."""
+    keys = [
         (change.what, change.keyword)
         for change in changes
         if change.what in ("set", "comment") and change.keyword not in COMMENTARY
     ]
-    for (what, keyword), times in Counter(single).items():
+    for (what, keyword), times in Counter(keys).items():
         if times > 1:
             raise click.UsageError(f"--{what} {keyword} is given {times} times: expected once")
 
 
 def change_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options; the command gets ``changes``."""
+    """Add the options for changes; the command gets them as ``changes``."""
 
     def collect(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> None:
-        found = context.meta.setdefault("tachyfits.changes", [])
-        found += [_parse(str(option.name).removeprefix("change_"), text) for text in texts]
+        collected = context.meta.setdefault("tachyfits.changes", [])
+        collected += [_parse(str(option.name).removeprefix("change_"), text) for text in texts]
 
     @functools.wraps(command)
-    def wrapped(*args: Any, **given: Any) -> Any:
+    def wrapped(*args: Any, **arguments: Any) -> Any:
         changes = click.get_current_context().meta.get("tachyfits.changes", [])
         _refuse_repeated(changes)
-        return command(*args, changes=tuple(changes), **given)
+        return command(*args, changes=tuple(changes), **arguments)
 
     options = [
         ("--set", "change_set", "KEY=VALUE",
@@ -152,12 +152,12 @@ def change_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-#: Changes are made in this order, whatever the command line says.
+#: Order in which changes are made, independent of the command line.
 _ORDER = ("set", "rename", "comment", "delete")
 
 
 def change_header(common: Common, file: File, changes: tuple[Change, ...]) -> None:
-    """Change the headers of the HDUs that ``--hdu`` names, all or none; the first without it."""
+    """Change the headers of the HDUs of ``--hdu``, by default the first; change all or none."""
     hdus = list(common.descriptions(file, default="0"))
     numbers = [hdu.index for hdu in hdus]
     ordered = sorted(changes, key=lambda change: _ORDER.index(change.what))
@@ -170,24 +170,24 @@ def change_header(common: Common, file: File, changes: tuple[Change, ...]) -> No
 
 
 def _edit(file: File, hdus: Sequence[int], changes: Sequence[Change]) -> list[int]:
-    """Make changes in one editor; return how many cards each HDU had changed."""
+    """Make changes in one editor; return the number of changed cards per HDU."""
     counts = dict.fromkeys(hdus, 0)
     assert file.path is not None, "standard input is refused"
     with tachyfits.edit(file.path) as editor:
         for change in changes:
-            done = {hdu: _change(editor[hdu], change) for hdu in hdus}
-            if not any(done.values()):
+            changed = {hdu: _change(editor[hdu], change) for hdu in hdus}
+            if not any(changed.values()):
                 which = f"HDU {hdus[0]} (0-based)" if len(hdus) == 1 else "any HDU"
                 raise usage(
                     f"no card {change.keyword} in {which} of {file.name}",
                     "nothing was changed; see the cards",
                 )
-            counts = {hdu: counts[hdu] + done[hdu] for hdu in hdus}
+            counts = {hdu: counts[hdu] + changed[hdu] for hdu in hdus}
     return list(counts.values())
 
 
 def _change(hdu: tachyfits.EditedHdu, change: Change) -> int:
-    """Make a change of one header; return how many cards it has changed, 0 without such a card."""
+    """Make a change in one header; return the number of changed cards."""
     header, keyword = hdu.header, change.keyword
     if change.what == "set":
         header[keyword] = (change.value, change.comment) if change.comment else change.value

@@ -1,4 +1,4 @@
-"""Shared by the commands: options, opening files, choosing the HDU, continuing after failures."""
+"""Shared by commands: options, opening files, selecting HDUs, continuing after failures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Common:
-    """The options that every command has."""
+    """Options common to all commands."""
 
     files: tuple[str, ...]
     hdu: str | None
@@ -49,7 +49,7 @@ class Common:
     quiet: bool
 
     def open(self, path: str, *, show_warnings: bool = True) -> File:
-        """Open a file; its warnings go to stderr, and in any case what was found beside it."""
+        """Open a file and print its warnings to stderr; its notices are always printed."""
         with warnings_said(show_warnings):
             file = tachyfits.open(
                 path, strict=self.strict, storage=self.storage, threads=self.threads,
@@ -61,7 +61,7 @@ class Common:
         return file
 
     def each(self, action: Callable[[File], object], *, show_warnings: bool = True) -> int:
-        """Do something with each file in turn, going on after a failure; the exit status."""
+        """Call ``action`` with each file, continue after failures, and return the exit status."""
         status = 0
         for path in self.files:
             try:
@@ -73,26 +73,26 @@ class Common:
         return status
 
     def path_of(self, file: File) -> str:
-        """Return the path of a file as the command line has it."""
+        """Return the path of a file as written on the command line."""
         absolute = file.path
-        found = (path for path in self.files if os.path.abspath(path) == absolute)
-        return next(found, file.name)
+        matches = (path for path in self.files if os.path.abspath(path) == absolute)
+        return next(matches, file.name)
 
     def refuse_standard_input(self) -> None:
-        """Refuse to change a file that has no place."""
+        """Raise UsageError for standard input, which cannot be changed."""
         if "-" in self.files:
             raise click.UsageError("standard input cannot be changed: name a file")
 
     def meter(self, label: str) -> AbstractContextManager[Progress]:
-        """Give a function that shows progress, for one operation."""
+        """Return a context manager that provides a progress function for one operation."""
         return _progress.progress(self.progress, label)
 
     def hdus(self, file: File) -> Iterator[Hdu]:
-        """Give the HDUs that ``--hdu`` names; every one without it."""
+        """Yield the HDUs of ``--hdu``; all HDUs without it."""
         return (file[index] for index in self._indices(file))
 
     def descriptions(self, file: File, default: str = "all") -> Iterator[Hdu]:
-        """Give the same HDUs without the methods that read pixels or rows, which costs less."""
+        """Yield descriptions of the HDUs of ``--hdu``, which cannot read data but cost less."""
         return (description(file, index) for index in self._indices(file, default))
 
     def _indices(self, file: File, default: str = "all") -> Iterable[int]:
@@ -100,7 +100,7 @@ class Common:
         return range(len(file)) if name == "all" else [_index_of(file, name)]
 
     def image(self, file: File, name: str | None = None) -> Image:
-        """Return the image that ``name`` or ``--hdu`` names; the first with pixels without."""
+        """Return the image of ``name`` or ``--hdu``; by default the first one with pixels."""
         name = name or self.hdu
         if name == "all":
             raise click.UsageError("invalid --hdu all: expected one image")
@@ -115,19 +115,19 @@ class Common:
         return next(self._every_image(file))
 
     def images(self, file: File) -> Iterator[Image]:
-        """Give the images: every one for ``--hdu all``, else the one of `image`."""
+        """Yield all images for ``--hdu all``, else only the image of `image`."""
         return self._every_image(file) if self.hdu == "all" else iter([self.image(file)])
 
     def _every_image(self, file: File) -> Iterator[Image]:
-        found = (cast("Image", file[hdu.index]) for hdu in _with_pixels(file))
-        first = next(found, None)
+        candidates = (cast("Image", file[hdu.index]) for hdu in _with_pixels(file))
+        first = next(candidates, None)
         if first is None:
             raise usage(
                 f"{file.name}: no HDU has pixels",
                 no_pixels_hint(file, f"see the list of HDUs: tachyfits info {file.name}"),
             )
         yield first
-        yield from found
+        yield from candidates
 
 
 def _with_pixels(file: File) -> Iterator[ImageHdu]:
@@ -158,7 +158,7 @@ def common_options(
 ) -> Callable[[Command], Command]:
     """Add FILE and the common options; the command gets them as one `Common`.
 
-    ``hdu`` says which HDUs are meant without ``--hdu``, and ``every`` that it may be "all".
+    ``hdu`` describes the default HDUs for the help; with ``every``, ``--hdu`` may be "all".
     """
     options = [
         click.argument("files", metavar=metavar or ("FILE..." if many else "FILE"),
@@ -225,75 +225,75 @@ overwrite_option = click.option(
     "--overwrite", is_flag=True, help="Replace an existing output file."
 )
 
-#: The value that click passes for regions: (text, parsed).
+#: Value of click for --region: (text, parsed regions) for each option.
 RegionOptions = tuple[tuple[str, "list[Region]"], ...]
 
 
 def names_of(regions: RegionOptions) -> list[str]:
-    """Return the names of the regions: their labels, else as they were written.
+    """Return the names of regions: their labels, else their text on the command line.
 
     >>> from tachyfits import Circle
     >>> names_of((("circle(2,2,1)", [Circle(1, 1, 1)]), ("a.reg", [Circle(1, 1, 1)] * 2)))
     ['circle(2,2,1)', 'a.reg:1', 'a.reg:2']
     """
     names = []
-    for text, found in regions:
-        for number, region in enumerate(found, 1):
-            written = text if len(found) == 1 else f"{text}:{number}"
-            names.append(region.label or written)
+    for text, shapes in regions:
+        for number, shape in enumerate(shapes, 1):
+            default = text if len(shapes) == 1 else f"{text}:{number}"
+            names.append(shape.label or default)
     return names
 
 
-def suffix_of(path: str, known: tuple[str, ...]) -> str:
-    """Return the ending of an output file, refusing one that names no known format."""
+def suffix_of(path: str, suffixes: tuple[str, ...]) -> str:
+    """Return the suffix of an output file; raise BadParameter for an unknown one."""
     suffix = os.path.splitext(path)[1].lower()
-    if suffix not in known:
+    if suffix not in suffixes:
         raise click.BadParameter(
-            f"{path!r} ends in none of {' '.join(known)}", param_hint="'-o' / '--output'"
+            f"{path!r} ends in none of {' '.join(suffixes)}", param_hint="'-o' / '--output'"
         )
     return suffix
 
 
 def _given(options: Iterable[str]) -> str:
-    """Return those of some options that the command line has, as it writes them."""
+    """Return the options of a list that are on the command line, as text."""
     context = click.get_current_context()
-    given = {
+    on_command_line = {
         option
         for parameter in context.command.params
         if parameter.name is not None
         and context.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
         for option in parameter.opts
     }
-    return ", ".join(f"--{option}" for option in options if f"--{option}" in given)
+    return ", ".join(f"--{option}" for option in options if f"--{option}" in on_command_line)
 
 
 def refuse_together(alone: Mapping[str, Sequence[str]]) -> None:
-    """Refuse options that have no meaning beside another one, by the name of that one."""
-    for option, others in alone.items():
-        unused = _given(others)
-        if _given([option]) and unused:
-            raise click.UsageError(f"--{option} takes no {unused}")
+    """Raise UsageError for options that exclude each other: option -> excluded options."""
+    for option, excluded in alone.items():
+        ignored = _given(excluded)
+        if _given([option]) and ignored:
+            raise click.UsageError(f"--{option} takes no {ignored}")
 
 
-def refuse_without(needed: str, options: Iterable[str]) -> None:
-    """Refuse options that have no meaning without what the command line lacks."""
-    if unused := _given(options):
-        raise click.UsageError(f"{unused}: only with {needed}")
+def refuse_without(requirement: str, options: Iterable[str]) -> None:
+    """Raise UsageError for given options that require ``requirement``."""
+    if ignored := _given(options):
+        raise click.UsageError(f"{ignored}: only with {requirement}")
 
 
 def title(image: Image, name: str = "") -> str:
-    """Return the title of a picture: the object, or else the file, and what is shown of it."""
+    """Return the title of a picture: the object or else the file, HDU, and ``name``."""
     from tachyfits.plot import title_of
 
-    several = sum(1 for _ in _with_pixels(image.file)) > 1
+    has_several = sum(1 for _ in _with_pixels(image.file)) > 1
     of = title_of(image.header, "", image.file.name)
     label = image.name or f"HDU {image.index}"
-    which = f", {label}" if several and of and label.lower() not in of.lower() else ""
+    which = f", {label}" if has_several and of and label.lower() not in of.lower() else ""
     return f"{of}{which}: {name}" if of and name else f"{of}{which}" or name
 
 
 def heading(image: Image, name: str | None = None) -> str:
-    """Return a line that says what an image is: file and HDU, size in FITS order, unit."""
+    """Return a line that describes an image: file and HDU, shape in FITS order, unit."""
     name = name or f"{image.file.name}, HDU {image.index}"
     axes = " x ".join(map(str, reversed(image.shape)))
     unit = f", {image.unit}" if image.unit else ""
@@ -301,18 +301,18 @@ def heading(image: Image, name: str | None = None) -> str:
 
 
 def coordinate_lines(image: ImageHdu) -> list[str]:
-    """Return lines that say where an image is, and which cards cannot be used."""
+    """Return lines with the coordinates of an image, and with its unusable cards."""
     summary = image.coordinates.summary
     lines = [f"HDU {image.index}: {summary}"] if str(summary) else []
     return lines + [f"HDU {image.index}: warning: {problem}" for problem in summary.problems]
 
 
-def described(image: Image, **more: Any) -> dict[str, Any]:
-    """Return what every JSON answer begins with."""
+def described(image: Image, **extra: Any) -> dict[str, Any]:
+    """Return the common first members of JSON answers."""
     return {
         "file": image.file.name,
         "hdu": image.index,
         "convention": "FITS: NAXIS1 first, pixels from 1; HDUs from 0",
         "naxis": list(reversed(image.shape)),
         "unit": image.unit,
-    } | more
+    } | extra

@@ -9,7 +9,7 @@ from tachyfits import Finding
 
 
 def finding_dict(finding: Finding) -> dict[str, Any]:
-    """Return a finding by the names of its parts; what is not known is left out."""
+    """Return a finding as a dictionary without unknown members."""
     column = finding.column
     parts = {
         "severity": finding.severity,
@@ -32,17 +32,17 @@ def finding_dict(finding: Finding) -> dict[str, Any]:
 
 
 def finding_lines(findings: Iterable[Finding]) -> Iterator[str]:
-    """Give findings, each with what is to be done and the section of the Standard in a line below.
+    """Yield a line for each finding, and a line with advice and the section of the Standard.
 
-    A hint for several findings follows the first of them.
+    Advice that applies to several findings only follows the first one.
     """
-    said = set()
+    printed = set()
     for finding in findings:
         first, _, hint = str(finding).partition("\n")
         section = f" (Standard {finding.section})" if finding.section else ""
         fix = " [--fix does it]" if finding.fixable else ""
         yield first
         below = f"  {hint}{section}{fix}"
-        if below not in said:
-            said.add(below)
+        if below not in printed:
+            printed.add(below)
             yield below

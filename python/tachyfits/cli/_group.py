@@ -1,4 +1,4 @@
-"""Groups: of commands, which says which one an unknown name may mean, and of options."""
+"""Groups of commands, with suggestions for unknown names, and groups of options."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ Command = Callable[..., Any]
 
 
 class Group(click.Group):
-    """A group of commands; an unknown name is refused with those that are spelled alike."""
+    """A group of commands that suggests similar names for an unknown command."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the first word names."""
-        known = self.list_commands(ctx)
-        if args and args[0] not in known and not args[0].startswith("-"):
-            raise click.UsageError(f"No such command {args[0]!r}. {meant(args[0], known)}", ctx)
-        name, command, rest = super().resolve_command(ctx, args)
+        """Find the command of the first word."""
+        names = self.list_commands(ctx)
+        if args and args[0] not in names and not args[0].startswith("-"):
+            raise click.UsageError(f"No such command {args[0]!r}. {meant(args[0], names)}", ctx)
+        name, command, remaining = super().resolve_command(ctx, args)
         if command is not None and not ctx.resilient_parsing:
-            _refuse_repeated(click.Context(command, info_name=name, parent=ctx), rest)
-        return name, command, rest
+            _refuse_repeated(click.Context(command, info_name=name, parent=ctx), remaining)
+        return name, command, remaining
 
 
 def _refuse_repeated(context: click.Context, args: list[str]) -> None:
-    """Raise UsageError for an option that is repeated and has one value: click takes the last."""
+    """Raise UsageError for a repeated single-valued option; click would use the last value."""
     parser = context.command.make_parser(context)
     parser.ignore_unknown_options = True
     try:
-        # The parser changes the list that it gets.
+        # The parser modifies its argument.
         values, _, parameters = parser.parse_args(args=list(args))
     except click.UsageError:
-        # The command says it, after --help.
+        # The command reports the error, after handling --help.
         return
-    shown = context.command.get_help_option(context)
-    if shown is not None and values.get(str(shown.name)) is True:
+    help_option = context.command.get_help_option(context)
+    if help_option is not None and values.get(str(help_option.name)) is True:
         return
     options = [parameter for parameter in parameters if isinstance(parameter, click.Option)]
     for option, count in Counter(options).items():
-        # A flag without an opposite says the same when it is repeated.
+        # A repeated flag without an opposite is harmless.
         repeatable = option.multiple or option.count
         if count > 1 and not (repeatable or (option.is_flag and not option.secondary_opts)):
             spelled = "/".join([option.opts[-1], *option.secondary_opts])
@@ -56,8 +56,8 @@ def _refuse_repeated(context: click.Context, args: list[str]) -> None:
             )
 
 
-def meant(word: str, known: list[str]) -> str:
-    """Return what may have been meant by a word that names no command.
+def meant(word: str, names: list[str]) -> str:
+    """Return a suggestion for a word that is not a command.
 
     >>> meant("stat", ["stats", "table"])
     "Did you mean 'stats'?"
@@ -70,49 +70,51 @@ def meant(word: str, known: list[str]) -> str:
         return f"Hint: {hint}."
     if os.path.isfile(word):
         return f"To list the HDUs of a file: tachyfits info {word}"
-    close = difflib.get_close_matches(word.lower(), known, n=3, cutoff=0.6)
+    close = difflib.get_close_matches(word.lower(), names, n=3, cutoff=0.6)
     if close:
         return f"Did you mean {' or '.join(map(repr, close))}?"
-    return f"The commands are {', '.join(known)}."
+    return f"The commands are {', '.join(names)}."
 
 
 def with_options(options: Sequence[Any]) -> Callable[[Command], Command]:
-    """Add options (click's decorators) to a command, in this order."""
-    return lambda command: functools.reduce(lambda made, add: add(made), reversed(options), command)
+    """Add click options to a command, in order."""
+    return lambda command: functools.reduce(
+        lambda decorated, add: add(decorated), reversed(options), command
+    )
 
 
 def grouped(
     name: str, make: Callable[..., Any], values: Iterable[str], options: Sequence[Any]
 ) -> Callable[[Command], Command]:
-    """Add options to a command, which gets one argument ``name`` for all of them.
+    """Add options to a command and pass them as a single argument ``name``.
 
-    ``make`` makes it of the ``values``, the arguments that click gives for the options.
+    ``make`` creates this argument from the click arguments named in ``values``.
     """
     keys = tuple(values)
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
-        def wrapped(**given: Any) -> Any:
-            made = make(**{key: given.pop(key) for key in keys})
-            return command(**{name: made}, **given)
+        def wrapped(**arguments: Any) -> Any:
+            group = make(**{key: arguments.pop(key) for key in keys})
+            return command(**{name: group}, **arguments)
 
         return with_options(options)(wrapped)
 
     return decorate
 
 
-def packed(name: str, kind: type) -> Callable[[Command], Command]:
-    """Give a command one argument ``name`` for the fields of a dataclass.
+def packed(name: str, dataclass_type: type) -> Callable[[Command], Command]:
+    """Pack the arguments of a command that are fields of a dataclass into one argument ``name``.
 
-    It goes below the options, which keep their order.
+    Apply this decorator below the options, which keep their order.
     """
-    fields = tuple(kind.__dataclass_fields__)  # type: ignore[attr-defined]
+    fields = tuple(dataclass_type.__dataclass_fields__)  # type: ignore[attr-defined]
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
-        def wrapped(*args: Any, **given: Any) -> Any:
-            made = kind(**{field: given.pop(field) for field in fields})
-            return command(*args, **{name: made}, **given)
+        def wrapped(*args: Any, **arguments: Any) -> Any:
+            group = dataclass_type(**{field: arguments.pop(field) for field in fields})
+            return command(*args, **{name: group}, **arguments)
 
         return wrapped
 

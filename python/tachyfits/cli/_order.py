@@ -1,4 +1,4 @@
-"""The order statistics of `tachyfits stats`: their options, and their rows."""
+"""Order statistics of `tachyfits stats`: options and computation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tachyfits.image import order_arrays
 
 @dataclass(frozen=True)
 class OrderOptions:
-    """The requested order statistics, and how they are computed."""
+    """Options for the requested order statistics."""
 
     median: bool
     mad: bool
@@ -28,14 +28,14 @@ class OrderOptions:
 
     @property
     def names(self) -> dict[str, str | float]:
-        """The requested statistics, by the name of their column."""
-        found: dict[str, str | float] = {}
+        """The requested statistics, by column name."""
+        statistics: dict[str, str | float] = {}
         if self.median:
-            found["median"] = "median"
+            statistics["median"] = "median"
         if self.mad:
-            found["mad"] = "mad"
+            statistics["mad"] = "mad"
         percents = self.percentile[1] if self.percentile else ()
-        return found | {f"p{str(percent).removesuffix('.0')}": percent for percent in percents}
+        return statistics | {f"p{str(percent).removesuffix('.0')}": percent for percent in percents}
 
 
 _OPTIONS = [
@@ -47,31 +47,31 @@ _OPTIONS = [
     click.option("--robust", is_flag=True,
                  help="The rms of the noise, from the width of its peak in the histogram."),
 ]  # fmt: skip
-#: Adds the options of order statistics; the command gets them as ``order: OrderOptions``.
+#: Add the options of order statistics; the command gets them as ``order: OrderOptions``.
 order_options = grouped("order", OrderOptions, OrderOptions.__dataclass_fields__, _OPTIONS)
 
 
 def order_columns(
-    image: Image, asked: OrderOptions, per_plane: bool, **run: Any
+    image: Image, options: OrderOptions, per_plane: bool, **run: Any
 ) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Report]]:
-    """Compute the requested arrays of an image by column, and their cost.
+    """Compute the requested statistics of an image; return them by column, and their costs.
 
-    ``run``: threads and progress.
+    ``run`` contains threads and progress.
     """
     columns: dict[str, np.ndarray[Any, Any]] = {}
     costs: dict[str, Report] = {}
-    if asked.names:
-        with reports() as found:
+    if options.names:
+        with reports() as measured:
             arrays = order_arrays(
                 image,
-                list(asked.names.values()),
+                list(options.names.values()),
                 "xy" if per_plane else None,
                 **run,
             )
-        costs["order"] = found[-1]
-        columns |= dict(zip(asked.names, arrays, strict=True))
-    if asked.robust:
-        with reports() as found:
+        costs["order"] = measured[-1]
+        columns |= dict(zip(options.names, arrays, strict=True))
+    if options.robust:
+        with reports() as measured:
             columns["robust_rms"] = image.robust_rms(per_plane=per_plane, **run)
-        costs["robust"] = found[-1]
+        costs["robust"] = measured[-1]
     return columns, costs

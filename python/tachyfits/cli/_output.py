@@ -1,4 +1,4 @@
-"""Output to stdout: JSON that every parser reads, and aligned text."""
+"""Output to stdout: standard JSON and aligned text."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ import click
 from tachyfits import Report, TachyfitsWarning
 from tachyfits.base import printable
 
-#: The name of an output that stands for stdout.
+#: Output name for stdout.
 STDOUT = "-"
 
-#: Characters that a column of text has at least, however narrow the terminal.
+#: Minimum width of a text column, even on narrow terminals.
 _LEAST_CELL = 8
 
 _COSTS = (
@@ -35,16 +35,16 @@ _COSTS = (
 
 
 def json_text(value: Any) -> str:
-    """Return a value as one line of JSON; several files give one line each."""
+    """Return a value as one line of JSON."""
     from tachyfits.results import plain
 
     text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False)
-    # The name of a file that is not UTF-8, in escapes from which programs get its bytes back.
+    # Escape file names that are not UTF-8, so that programs can recover their bytes.
     return text if printable(text) == text else json.dumps(plain(value), allow_nan=False)
 
 
 def number_text(value: Any) -> str:
-    """Return a number with as many digits as it takes to read it back exactly.
+    """Return a number with enough digits to read it back exactly.
 
     >>> import numpy as np
     >>> number_text(np.float64(0.1)), number_text(np.uint64(7)), number_text(float("nan"))
@@ -60,7 +60,7 @@ def number_text(value: Any) -> str:
 
 
 def cell_text(value: Any) -> str:
-    """Return a value as one column of a table.
+    """Return a value as the text of one cell.
 
     >>> cell_text([3, 4]), cell_text("box(1, 2)"), cell_text(None)
     ('3,4', 'box(1,2)', '-')
@@ -69,32 +69,31 @@ def cell_text(value: Any) -> str:
         return "-"
     if isinstance(value, list):
         return ",".join(map(str, value)) or "-"
-    # A region's blanks would make several columns of it.
+    # Remove blanks, for example in a region, which would split the cell into several columns.
     return "".join(value.split()) if isinstance(value, str) else number_text(value)
 
 
 def line_width() -> int:
-    """Return the characters of a line: of the terminal, or as COLUMNS says; 80 without either."""
+    """Return the line width of COLUMNS or the terminal; 80 without either."""
     return shutil.get_terminal_size((80, 24)).columns
 
 
 def row_width() -> int:
-    """Return the characters of a row: of the terminal's line, and any number for programs."""
+    """Return the maximum width of a row: the line width on a terminal, else unlimited."""
     return line_width() if sys.stdout.isatty() else 2**31
 
 
 def text_width() -> int:
-    """Return the characters of a line of text: of a terminal or of COLUMNS, else any number."""
+    """Return the maximum width of text: that of COLUMNS or the terminal, else unlimited."""
     return line_width() if "COLUMNS" in os.environ else row_width()
 
 
 def aligned(
     rows: Iterable[Sequence[str]], *, right: Sequence[int] = (), width: int | None = None
 ) -> str:
-    """Return rows as columns two blanks apart; those numbered in ``right`` end flush.
+    """Return rows as columns two blanks apart; columns in ``right`` are right-aligned.
 
-    Where lines would be longer than ``width`` (None: the line of a terminal) the widest cells go on
-    in a line below; nothing is cut.
+    If lines would be longer than ``width`` (None: the text width), the widest cells are wrapped.
 
     >>> print(aligned([("a", "10"), ("bb", "9")], right=[1]))
     a   10
@@ -110,13 +109,13 @@ def aligned(
     lines = []
     for row in table:
         cells = [
-            [cell] if len(cell) <= most else textwrap.wrap(cell, most, break_on_hyphens=False)
-            for cell, most in zip(row, widths, strict=True)
+            [cell] if len(cell) <= limit else textwrap.wrap(cell, limit, break_on_hyphens=False)
+            for cell, limit in zip(row, widths, strict=True)
         ]
         for parts in zip_longest(*cells, fillvalue=""):
             line = (
-                part.rjust(most) if number in right else part.ljust(most)
-                for number, (part, most) in enumerate(zip(parts, widths, strict=True))
+                part.rjust(limit) if number in right else part.ljust(limit)
+                for number, (part, limit) in enumerate(zip(parts, widths, strict=True))
             )
             lines.append("  ".join(line).rstrip())
     return "\n".join(lines)
@@ -125,21 +124,21 @@ def aligned(
 def _narrowed(
     table: list[list[str]], widths: list[int], right: Sequence[int], width: int
 ) -> list[int]:
-    """Return the widths of columns of text made smaller until a line fits; numbers stay whole."""
+    """Reduce the widths of text columns until a line fits; columns in ``right`` keep theirs."""
     widths = list(widths)
     excess = sum(widths) + 2 * len(widths) - 2 - width
     words = [
         max((len(word) for cell in column for word in cell.split()), default=0)
         for column in zip(*table, strict=True)
     ]
-    # Lines are broken between words first, and within them where that is not enough.
-    for least in (words, [_LEAST_CELL] * len(widths)):
+    # Break lines between words first, then within words if necessary.
+    for minimum in (words, [_LEAST_CELL] * len(widths)):
         while excess > 0:
             text = (n for n in range(len(widths)) if n not in right)
-            spare, column = max(((widths[n] - least[n], n) for n in text), default=(0, 0))
+            spare, column = max(((widths[n] - minimum[n], n) for n in text), default=(0, 0))
             if spare <= 0:
                 break
-            # The widest column gives first, in small steps, so that columns end up alike.
+            # Reduce the widest column in small steps, so that columns get similar widths.
             step = min(excess, max(1, spare // 4))
             widths[column] -= step
             excess -= step
@@ -149,7 +148,7 @@ def _narrowed(
 def in_blocks(
     rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), width: int | None = None
 ) -> str:
-    """Return rows as columns; those beyond the line are in blocks below, with a blank line between.
+    """Return rows as columns; columns that do not fit follow in blocks after a blank line.
 
     >>> print(in_blocks([("RA", "DEC", "MAG"), ("1.5", "2.5", "17")], width=10))
     RA   DEC
@@ -159,21 +158,21 @@ def in_blocks(
     17
     """
     columns = [list(column) for column in zip(*rows, strict=True)]
-    most = width or text_width()
+    limit = width or text_width()
     blocks: list[list[int]] = []
-    used = most + 1
+    total = limit + 1
     for number, column in enumerate(columns):
         size = max(map(len, column)) + 2
-        if used + size - 2 > most:
+        if total + size - 2 > limit:
             blocks.append([])
-            used = 0
+            total = 0
         blocks[-1].append(number)
-        used += size
+        total += size
     return "\n\n".join(
         aligned(
             [[row[number] for number in block] for row in rows],
-            right=[place for place, number in enumerate(block) if number in right],
-            # A cell that is longer than the line stays whole.
+            right=[position for position, number in enumerate(block) if number in right],
+            # Do not wrap a cell that is longer than the line.
             width=2**31,
         )
         for block in blocks
@@ -181,7 +180,7 @@ def in_blocks(
 
 
 def csv_text(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return a table as comma-separated values, numbers with every digit that they have."""
+    """Return a table as comma-separated values, with all digits of numbers."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(heading)
@@ -191,16 +190,16 @@ def csv_text(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def columns_text(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return a table as columns for people and awk; the line of names begins with "#"."""
+    """Return a table as columns for people and awk; the line of names starts with "#"."""
     table = [[f"# {heading[0]}", *heading[1:]]]
     table += [[cell if isinstance(cell, str) else number_text(cell) for cell in row]
               for row in rows]  # fmt: skip
-    # On a terminal columns that do not fit go below; programs get one line for each row.
+    # A terminal gets blocks of columns that fit; programs get one line per row.
     return in_blocks(table, right=range(len(heading)), width=row_width())
 
 
 def size_text(size: int) -> str:
-    """Return a number of bytes as people say it.
+    """Return a number of bytes as readable text.
 
     >>> size_text(999), size_text(4_300_000_000)
     ('999 B', '4.3 GB')
@@ -214,12 +213,12 @@ def size_text(size: int) -> str:
 
 
 def report_dict(report: Report) -> dict[str, Any]:
-    """Return what an operation cost, by the names of Python."""
+    """Return the cost of an operation, by Python's attribute names."""
     return {name: getattr(report, name) for name in _COSTS}
 
 
 def report_line(report: Report) -> str:
-    """Return what an operation cost, as a line for people."""
+    """Return the cost of an operation as a readable line."""
     seconds = report.wall_seconds
     rate = f", {report.bytes / seconds / 1e9:.2f} GB/s" if seconds > 0 else ""
     return (
@@ -237,27 +236,27 @@ quiet_option = click.option(
 
 
 def is_quiet() -> bool:
-    """Say whether the command that runs has ``--quiet``."""
+    """Return whether the running command has ``--quiet``."""
     context = click.get_current_context(silent=True)
     return context is not None and context.params.get("quiet") is True
 
 
 def say(text: str) -> None:
-    """Write words for people to stderr, except with ``--quiet``."""
+    """Print a message to stderr, except with ``--quiet``."""
     if not is_quiet():
         click.echo(text, err=True)
 
 
 def bytes_of(output: str) -> int | None:
-    """Return the size of a file that was written; None for one that went to stdout."""
+    """Return the size of a written file; None for stdout."""
     return None if output == STDOUT else Path(output).stat().st_size
 
 
 @contextmanager
-def file_for(output: str, ending: str) -> Iterator[str]:
-    """Give the name of a file to write; for ``-`` a temporary one, whose bytes then go to stdout.
+def file_for(output: str, suffix: str) -> Iterator[str]:
+    """Yield the name of a file to write; for ``-``, a temporary file that is copied to stdout.
 
-    ``ending``: of the temporary file, whose format it tells.
+    ``suffix``: suffix of the temporary file, which determines its format.
     """
     if output != STDOUT:
         yield output
@@ -267,7 +266,7 @@ def file_for(output: str, ending: str) -> Iterator[str]:
     stream = stream_of(STDOUT)
     assert stream is not None
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"stdout{ending}")
+        path = Path(folder, f"stdout{suffix}")
         yield str(path)
         with path.open("rb") as source:
             shutil.copyfileobj(source, stream)
@@ -275,24 +274,24 @@ def file_for(output: str, ending: str) -> Iterator[str]:
 
 
 def written(output: str, text: str) -> str:
-    """Return a line about an output: its name, a text, and its size."""
+    """Return a line about an output: name, text and size."""
     size = bytes_of(output)
     return f"stdout: {text}" if size is None else f"{output}: {text}, {size_text(size)}"
 
 
 def print_answer(value: Any, *outputs: str) -> None:
-    """Print the JSON of a command: to stdout, or to stderr if an output is there."""
+    """Print the JSON of a command to stdout, or to stderr if an output goes to stdout."""
     click.echo(json_text(value), err=STDOUT in outputs)
 
 
 @contextmanager
 def warnings_said(said: bool = True) -> Iterator[None]:
-    """Say the warnings of this package in a line on stderr, or leave them out."""
+    """Print the warnings of this package to stderr, one line each, or suppress them."""
     with warnings.catch_warnings():
         warnings.simplefilter("always" if said else "ignore", TachyfitsWarning)
-        shown = warnings.showwarning
-        # Several statistics of one command may give the same warning.
-        told: set[str] = set()
+        original = warnings.showwarning
+        # Print a warning once, even if several statistics of a command raise it.
+        printed: set[str] = set()
 
         def show(
             message: Warning | str,
@@ -303,11 +302,11 @@ def warnings_said(said: bool = True) -> Iterator[None]:
             line: str | None = None,
         ) -> None:
             if issubclass(category, TachyfitsWarning):
-                if str(message) not in told:
-                    told.add(str(message))
+                if str(message) not in printed:
+                    printed.add(str(message))
                     say(f"warning: {message}")
             elif not is_quiet():
-                shown(message, category, filename, lineno, file, line)
+                original(message, category, filename, lineno, file, line)
 
         warnings.showwarning = show
         yield

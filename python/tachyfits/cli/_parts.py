@@ -1,4 +1,4 @@
-"""Shared by the commands that take a part of an image, or write numbers as text or drawings."""
+"""Shared by commands that select a part of an image, or write numbers as text or drawings."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ from tachyfits.header import CONVENTIONS, MEDIA, Line
 from tachyfits.image import slices_of
 from tachyfits.text import listed_channels, parse_channels
 
-#: As `tachyfits.plot` has them, which is imported for drawing alone.
+#: As in `tachyfits.plot`, which is only imported for drawing.
 STRETCHES = ("linear", "log", "asinh", "sqrt")
 
-#: Endings of drawings, and of numbers as text.
+#: Suffixes of drawings, and of numbers as text.
 DRAWN = (".png", ".svg", ".pdf")
 WRITTEN = (".txt", ".csv", ".json")
-#: Endings of tables of other kinds.
+#: Suffixes of binary tables.
 TABLES = (".fits", ".parquet")
 
 
 @dataclass(frozen=True)
 class PixelOptions:
-    """The pixels that a command uses: a selection, and how its options were written.
+    """The pixels that a command uses: a selection, and the text of its options.
 
     Attributes
     ----------
     selection
-        What they mean.
+        The selection.
     texts
-        --section, --channels and --pol.
+        Text of --section, --channels and --pol.
     regions
-        Each --region: its text, and its shapes.
+        Text and shapes of each --region.
     """
 
     selection: Selection
@@ -62,65 +62,66 @@ class PixelOptions:
 
     @property
     def names(self) -> list[str]:
-        """The names of the regions: labels of a file, else as they were written."""
+        """Names of the regions: labels of a file, else the text on the command line."""
         return names_of(self.regions)
 
     @property
     def labels(self) -> list[str]:
-        """The names of the regions without blanks; one empty label without any."""
+        """Names of the regions without blanks; a single empty label if there are no regions."""
         return ["".join(name.split()) for name in self.names] or [""]
 
     @property
     def is_whole(self) -> bool:
-        """Whether every pixel is used."""
+        """Whether all pixels are selected."""
         return self.selection.keeps_axes and self.selection.regions is None
 
     def with_line(self, line: dict[str, Any]) -> PixelOptions:
-        """Return the options with a rest frequency and a convention for channels by velocity."""
+        """Return a copy with a rest frequency and convention for channels by velocity."""
         selection = replace(self.selection, line=Line(**(line | {"unit": None})))
         return replace(self, selection=selection)
 
     def line_of_values(self, line: dict[str, Any]) -> dict[str, Any]:
-        """Return the options of coordinates, without a rest frequency for channels alone."""
+        """Return the line options for coordinates; empty if they only concern channels."""
         of_channels = any(
             isinstance(item, SpectralRange) for item in listed_channels(self.selection.channels)
         )
         return {} if of_channels and line.get("unit") is None else line
 
     def of(self, image: Image, *where: Any) -> Image:
-        """Return the pixels of an image, where conditions hold."""
+        """Return the selected pixels of an image for which conditions hold."""
         if self.is_whole and not where:
             return image
         return image.select(replace(self.selection, where=where))
 
     def index(self, image: Image) -> tuple[slice, ...]:
-        """Return NumPy's index of the pixels, whatever the regions."""
+        """Return the NumPy index of the pixels, without the regions."""
         return slices_of(replace(self.selection, regions=None).resolve(image).section)
 
     def one_region(self) -> tachyfits.Region | None:
-        """Return the one region that is selected; several make one, of all their pixels.
+        """Return the selected region; several regions are combined into their union.
 
-        A file of several shapes gives a note: other commands take each for itself.
+        A file of several shapes gives a warning: other commands use each shape separately.
         """
         shapes = self.selection.regions
-        for text, found in self.regions:
-            if len(found) > 1:
-                warn(f"{text}: its {len(found)} shapes are one region here, with the pixels of all")
+        for text, file_shapes in self.regions:
+            if len(file_shapes) > 1:
+                count = len(file_shapes)
+                warn(f"{text}: its {count} shapes are one region here, with the pixels of all")
         if shapes is None or len(shapes) == 1:
             return None if shapes is None else shapes[0]
         return tachyfits.CompoundRegion(tuple((True, shape) for shape in shapes))
 
 
-#: The attributes of a spectral line that channels by velocity need.
+#: Attributes of a spectral line needed for channels by velocity.
 _LINE = ("rest", "convention", "rest_medium")
 
 
 def _pixel_options(**values: Any) -> PixelOptions:
-    """Return the pixels that options choose, of which a command may lack some."""
+    """Return the pixels selected by options; a command may lack some of the options."""
     regions = values.pop("regions", ())
     line = Line(None, *(values.pop(name, None) for name in _LINE))
-    given = values.pop("channels", ())
-    typed = ",".join(text for text, _ in given)
+    ranges = values.pop("channels", ())
+    typed = ",".join(text for text, _ in ranges)
     texts: dict[str, str | None] = {
         "section": None, "channels": typed or None, "pol": values.get("pol"),
     }  # fmt: skip
@@ -129,14 +130,14 @@ def _pixel_options(**values: Any) -> PixelOptions:
         texts["section"], words["section"] = words["section"]
     if typed:
         words["channels"] = parse_channels(typed)
-    shapes = [shape for _, found in regions for shape in found] or None
+    shapes = [shape for _, region_shapes in regions for shape in region_shapes] or None
     return PixelOptions(Selection.typed({"region": shapes, **words}, line=line), texts, regions)
 
 
 def part_options(*names: str, rest: bool = False) -> Callable[[Command], Command]:
-    """Add some of these options; the command gets them as ``pixels``.
+    """Add some of the options for pixels; the command gets them as ``pixels``.
 
-    ``rest``: also those of a spectral line, for channels by velocity.
+    ``rest``: also add the options of a spectral line, for channels by velocity.
     """
     options = {
         "section": section_option, "channels": channels_option, "regions": region_option,
@@ -161,7 +162,7 @@ REST_OPTIONS = (
                       "AWAV (refractive index by Edlén 1953), else vacuum."),
 )  # fmt: skip
 
-#: Adds --unit, --rest, --convention and --rest-medium, the coordinates of a spectral axis.
+#: Add --unit, --rest, --convention and --rest-medium for the coordinates of a spectral axis.
 line_options = with_options((
     click.option("--unit", metavar="UNIT",
                  help="Unit of the coordinates (km/s, GHz, um), of the values (K, mJy/beam, "
@@ -180,18 +181,18 @@ beam_option = click.option(
 
 @dataclass(frozen=True)
 class Paper:
-    """How large a picture is, and the words on it.
+    """Size, title and labels of a picture.
 
     Attributes
     ----------
     figsize
-        Inches: the width, or the width and the height; None: as the picture needs.
+        Width, or width and height, in inches; None: chosen by the picture.
     title
-        In place of the object or the file; None: these.
+        Title; None: the object or the file.
     labels
-        Of the colour bar, of each spectrum, or of the axis of values.
+        Labels of the colour bar, of each spectrum, or of the axis of values.
     dpi
-        Pixels an inch; None: 300 up to the width of a page, else 150.
+        Pixels per inch; None: 300 up to the width of a page, else 150.
     """
 
     figsize: tuple[float, ...] | None
@@ -201,13 +202,13 @@ class Paper:
 
     @property
     def label(self) -> str | None:
-        """The only label, of a picture that has one."""
+        """The single label of a picture, or None; raise UsageError if there are several."""
         if len(self.labels) > 1:
             raise click.UsageError("several --label: this picture has one")
         return self.labels[0] if self.labels else None
 
     def titled(self, text: str) -> str:
-        """Return the title of --title, or else this one."""
+        """Return the title of --title, or else ``text``."""
         return text if self.title is None else self.title
 
     def save(self, figure: Any, path: str, *, overwrite: bool) -> None:
@@ -218,7 +219,7 @@ class Paper:
 
 
 def _paper(values: dict[str, Any]) -> Paper:
-    """Take the options of the paper out of those of a command."""
+    """Remove the paper options from the options of a command, and return them."""
     figsize = values.pop("figsize", None)
     return Paper(figsize and figsize[1], values.pop("title", None), values.pop("label", ()),
                  values.pop("dpi", None))  # fmt: skip
@@ -241,7 +242,7 @@ _PAPER_OPTIONS = (
 
 @dataclass(frozen=True)
 class ValueUnit:
-    """The unit of the values, and what a conversion to it needs."""
+    """The unit of the values, and the parameters of the conversion."""
 
     unit: str | None
     frequency: str | None
@@ -257,7 +258,7 @@ class ValueUnit:
         return image
 
 
-#: Adds --unit, --frequency and --beam, of the values alone; the command gets them as ``values``.
+#: Add --unit, --frequency and --beam for the values only; the command gets them as ``values``.
 value_unit_options = grouped("values", ValueUnit, ValueUnit.__dataclass_fields__, [
     click.option("--unit", metavar="UNIT",
                  help="Unit of the values (K, mJy/beam, MJy/sr), converted with the beam and the "
@@ -270,7 +271,7 @@ value_unit_options = grouped("values", ValueUnit, ValueUnit.__dataclass_fields__
 
 @dataclass(frozen=True)
 class Drawing:
-    """How values become colours: the options of commands that draw images."""
+    """Options of commands that draw images: colours, contours, scale bar and paper."""
 
     stretch: str
     limits: Any
@@ -285,23 +286,23 @@ class Drawing:
 
     @property
     def bar(self) -> Any:
-        """The scale bar, as `tachyfits.plot` takes it."""
+        """The scale bar, as an argument of `tachyfits.plot`."""
         return True if self.scale_bar == "auto" else self.scale_bar or False
 
     @property
     def colours(self) -> dict[str, Any]:
-        """The options that pictures without axes have too, as `tachyfits.plot` takes them."""
+        """Colour options, also used without axes, as arguments of `tachyfits.plot`."""
         names = ("stretch", "limits", "percentile", "low", "high")
         return {name: getattr(self, name) for name in names} | {"cmap": self.cmap}
 
     @property
     def options(self) -> dict[str, Any]:
-        """All options, as `tachyfits.plot` takes them."""
+        """All options, as arguments of `tachyfits.plot`."""
         return self.colours | self.words | {"contours": self.levels or self.contours}
 
     @property
     def words(self) -> dict[str, Any]:
-        """The size and the label of the colour bar, as `tachyfits.plot` takes them."""
+        """The size and the label of the colour bar, as arguments of `tachyfits.plot`."""
         return {"figsize": self.paper.figsize, "label": self.paper.label}
 
 
@@ -313,7 +314,7 @@ def _drawing(limits: Any, levels: Any, **values: Any) -> Drawing:
 #: The names of these options.
 DRAWING = ("stretch", "limits", "percentile", "low", "high", "cmap", "contours", "levels",
            "scale-bar", *PAPER)  # fmt: skip
-#: Adds the options of colours and contours; the command gets them as a ``drawing``.
+#: Add the options of colours and contours; the command gets them as ``drawing``.
 drawing_options = grouped("drawing", _drawing, [name.replace("-", "_") for name in DRAWING], [
     click.option("--stretch", type=click.Choice(STRETCHES), default="linear",
                  show_default=True, help="Mapping of values to colours."),
@@ -340,7 +341,7 @@ drawing_options = grouped("drawing", _drawing, [name.replace("-", "_") for name 
 
 @dataclass(frozen=True)
 class Document:
-    """Where numbers go: to stdout, into a text file, or into a drawing."""
+    """Destination of numbers: stdout, a text file, a table or a drawing."""
 
     path: str | None
     overwrite: bool
@@ -349,11 +350,11 @@ class Document:
 
     @property
     def is_drawn(self) -> bool:
-        """It is a drawing."""
+        """Whether it is a drawing."""
         return self.suffix in DRAWN
 
     def check(self, common: Common) -> None:
-        """Refuse one document of several files, and one that cannot be written."""
+        """Raise an error for several input files, or if the document cannot be written."""
         if not self.is_drawn:
             refuse_without("a picture (-o OUT.png)", PAPER)
         if self.path is not None:
@@ -368,29 +369,29 @@ class Document:
 
     @property
     def is_table(self) -> bool:
-        """It is a table of FITS or Parquet."""
+        """Whether it is a FITS or Parquet table."""
         return self.suffix in TABLES
 
     def write(self, text: str) -> None:
-        """Write text, or print it."""
+        """Write text to the file or stdout."""
         if self.path is None:
             click.echo(text, nl=False)
         else:
             write_atomically(self.path, lambda s: s.write(text.encode()), overwrite=self.overwrite)
 
     def tell(self, common: Common, image: Image) -> None:
-        """Print what was written as JSON; numbers that were printed are the answer."""
+        """Print JSON about the written file; printed numbers are themselves the answer."""
         if common.json and self.path is not None:
             size = Path(self.path).stat().st_size
             click.echo(json_text(described(image, output=self.path, output_bytes=size)))
 
 
 def _document_options(endings: tuple[str, ...], text: str) -> Callable[[Command], Command]:
-    """Return what adds --output, of some endings, --overwrite, and options of figures if drawn."""
+    """Return a decorator that adds --output, --overwrite, and paper options for drawings."""
     is_drawn = DRAWN[0] in endings
 
     def made(output: str | None, overwrite: bool, **paper: Any) -> Document:
-        # Numbers go to stdout without a name, too.
+        # Without a name, numbers also go to stdout.
         path = None if output == STDOUT else output
         suffix = "" if path is None else suffix_of(path, endings)
         return Document(path, overwrite, suffix, _paper(paper))
@@ -403,7 +404,7 @@ def _document_options(endings: tuple[str, ...], text: str) -> Callable[[Command]
     ])  # fmt: skip
 
 
-#: Adds --output and --overwrite for numbers; the command gets them as a ``document``.
+#: Add --output and --overwrite for numbers; the command gets them as ``document``.
 document_options = _document_options(
     WRITTEN + DRAWN, "Write .txt, .csv or .json, or draw .png, .svg or .pdf. -: text on stdout."
 )

@@ -1,4 +1,4 @@
-"""Progress on stderr for work that takes longer than a second: rate, and when it ends."""
+"""Progress on stderr for work that takes longer than a second: rate and remaining time."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from tachyfits.base import Progress
 
-#: Shorter work shows nothing: a bar that only flashes up is of no use.
+#: Shorter work shows no bar, which would only flash up.
 PATIENCE_SECONDS = 1.0
 
 
 class _Meter:
-    """Called with (bytes done, bytes in all); makes the bar when the patience is over."""
+    """Progress function, called with (bytes done, total bytes); shows the bar after a delay."""
 
     def __init__(self, label: str) -> None:
         self._label = label
@@ -68,17 +68,17 @@ def _bar() -> rich.progress.Progress:
 
 @contextmanager
 def progress(wanted: bool | None, label: str) -> Iterator[Progress]:
-    """Give a function for the engine to call.
+    """Yield a progress function for the engine.
 
     Parameters
     ----------
     wanted
-        Whether to show anything; None: when stderr is a terminal. ``--quiet`` shows nothing.
+        Whether to show progress; None: if stderr is a terminal. ``--quiet`` disables it.
     label
-        What the work is, beside the bar.
+        Description beside the bar.
     """
     if is_quiet() or not (sys.stderr.isatty() if wanted is None else wanted):
-        # Even so there is a function: the engine calls it, and Python can see Ctrl-C there.
+        # The engine still calls a function, in which Python can handle Ctrl-C.
         yield lambda done, total: True
         return
     meter = _Meter(label)

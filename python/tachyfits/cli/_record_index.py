@@ -1,4 +1,4 @@
-"""How a Fortran file is framed and which records it has, for people and JSON."""
+"""Framing and records of a Fortran file, as text and JSON."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from tachyfits.cli._output import aligned, json_text, say, size_text
 from tachyfits.fortran import File
 from tachyfits.records import INDEX, subrecords
 
-#: Rows of the index that are shown.
+#: Maximum number of printed rows of the index.
 _SHOWN = 20
 
 
 def tell(file: File, *, order_given: bool, as_json: bool) -> int:
-    """Print how a file is framed, why, and the records that it has; return the exit status."""
+    """Print the framing of a file, its evidence and its records; return the exit status."""
     index, damage = file.index, file.damage
     pieces_of_runs = subrecords(file)
     assumed = file.markers is None and not order_given
@@ -45,8 +45,8 @@ def tell(file: File, *, order_given: bool, as_json: bool) -> int:
     rows: list[tuple[str, ...]] = [
         ("records (from 1)", "count", "bytes each", "at byte", "subrecords")
     ]
-    each = zip(index[:_SHOWN].tolist(), pieces_of_runs[:_SHOWN].tolist(), strict=True)
-    for (first, count, size, offset), pieces in each:
+    runs_shown = zip(index[:_SHOWN].tolist(), pieces_of_runs[:_SHOWN].tolist(), strict=True)
+    for (first, count, size, offset), pieces in runs_shown:
         last = f"-{first + count}" if count > 1 else ""
         rows.append((f"{first + 1}{last}", str(count), str(size), str(offset), str(pieces)))
     if not (pieces_of_runs > 1).any():

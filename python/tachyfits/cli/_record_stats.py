@@ -1,4 +1,4 @@
-"""The statistics of Fortran records, for people and JSON: a row for each field of mixed ones."""
+"""Statistics of Fortran records as text and JSON; mixed records have one row per field."""
 
 from __future__ import annotations
 
@@ -26,40 +26,40 @@ def statistics(
     threads: int,
     progress: Progress | None,
 ) -> tuple[list[_Row], dict[str, Report]]:
-    """Return a row for each field, or one, and what they cost.
+    """Return one row per field, or a single row, and their costs.
 
-    ``records`` are the first one, from 0, and how many, None being all up to the end.
+    ``records``: number of the first record, from 0, and count; None: up to the end.
     """
     first, count, every_field = fields_of_records(file, *records, form)
     names: list[str | None] = [*(fields or every_field)]
     rows = []
     costs = {}
     for name in names or [None]:
-        found = file.stats(
+        result = file.stats(
             form, first=first, count=count, field=name, threads=threads, progress=progress
         )
-        rows.append({"field": name, **_state(found, ddof, file, first, count)})
-        cost = (found if isinstance(found, Stats) else found.real).report
+        rows.append({"field": name, **_state(result, ddof, file, first, count)})
+        cost = (result if isinstance(result, Stats) else result.real).report
         if cost is not None:
             costs[name or ""] = cost
     every = {key: None for row in rows for key in row}
     return [every | row for row in rows], costs
 
 
-def _state(found: Stats | ComplexStats, ddof: int, file: File, first: int, count: int) -> _Row:
+def _state(result: Stats | ComplexStats, ddof: int, file: File, first: int, count: int) -> _Row:
     row: _Row = {
-        "count": found.count,
-        "nan": found.nan,
-        "sum": found.sum,
-        "mean": found.mean,
-        "rms": found.rms,
-        "std": found.standard_deviation(ddof),
+        "count": result.count,
+        "nan": result.nan,
+        "sum": result.sum,
+        "mean": result.mean,
+        "rms": result.rms,
+        "std": result.standard_deviation(ddof),
     }
-    # Complex numbers have no order, and so no extremes; their parts have.
+    # Complex numbers are not ordered: report the extremes of their parts.
     parts = (
-        [("", found)]
-        if isinstance(found, Stats)
-        else [("real_", found.real), ("imag_", found.imag)]
+        [("", result)]
+        if isinstance(result, Stats)
+        else [("real_", result.real), ("imag_", result.imag)]
     )
     for before, part in parts:
         row |= {f"{before}min": part.min, f"{before}max": part.max}
@@ -71,12 +71,12 @@ def _state(found: Stats | ComplexStats, ddof: int, file: File, first: int, count
 def _place(
     position: tuple[int, ...] | None, part: Stats, file: File, first: int, count: int
 ) -> list[int] | None:
-    """Return the record and the element, both from 1, that a position is."""
+    """Convert a position to a record and an element, both counted from 1."""
     if position is None:
         return None
     if len(position) == 2:
         return [first + position[0] + 1, position[1] + 1]
-    # Records of different lengths: the position is an index into the elements of all records.
+    # For records of different lengths, the position counts the elements of all records.
     index = file.index
     begin = np.maximum(index["first"].astype(np.int64), first)
     end = np.minimum((index["first"] + index["records"]).astype(np.int64), first + count)
@@ -91,16 +91,16 @@ def _place(
 
 
 def as_text(rows: list[_Row]) -> str:
-    """Return one row as a line for each statistic, several as a table."""
+    """Return a single row as one line per statistic, several rows as a table."""
     if len(rows) > 1:
-        shown = [name for name in rows[0] if any(row[name] is not None for row in rows)]
-        return columns_text(shown, [[cell_text(row[name]) for name in shown] for row in rows])
+        columns = [name for name in rows[0] if any(row[name] is not None for row in rows)]
+        return columns_text(columns, [[cell_text(row[name]) for name in columns] for row in rows])
     (row,) = rows
     lines = []
     for name in row:
         if row[name] is None or name.endswith("_position"):
             continue
-        place = row.get(f"{name}_position")
-        where = f"at record {place[0]}, element {place[1]}" if place else ""
-        lines.append((name, cell_text(row[name]), where))
+        position = row.get(f"{name}_position")
+        location = f"at record {position[0]}, element {position[1]}" if position else ""
+        lines.append((name, cell_text(row[name]), location))
     return aligned(lines, right=[1])

@@ -15,12 +15,12 @@ from tachyfits.base import usage, write_atomically
 from tachyfits.cli._output import csv_text, number_text
 from tachyfits.table import own_digits
 
-#: Characters that pad text.
+#: Padding characters of text.
 _PADDING = " \0"
 
 
 def plain(values: NDArray[Any]) -> list[Any]:
-    """Return numbers, text and lists of them; reals of 4 bytes have the digits that they need.
+    """Convert values to Python numbers, text and lists; 4-byte reals keep their own digits.
 
     >>> plain(np.array([(1, [0.1, 0.2], b"a ")], "i4,2f4,S2"))
     [[1, [0.1, 0.2], 'a']]
@@ -32,8 +32,8 @@ def plain(values: NDArray[Any]) -> list[Any]:
         return [list(row) for row in zip(*fields, strict=True)]
     if values.dtype.kind == "S":
         return [_text(value) for value in values.tolist()]
-    plainly: list[Any] = own_digits(values).tolist()
-    return plainly
+    result: list[Any] = own_digits(values).tolist()
+    return result
 
 
 def _text(value: Any) -> Any:
@@ -43,43 +43,43 @@ def _text(value: Any) -> Any:
 
 
 def _nested(items: list[Any], shape: tuple[int, ...]) -> list[Any]:
-    """Return a list as lists of lists."""
+    """Reshape a list to nested lists."""
     for length in reversed(shape):
-        items = [items[at : at + length] for at in range(0, len(items), length)]
+        items = [items[start : start + length] for start in range(0, len(items), length)]
     return items
 
 
 def line(values: NDArray[Any], most: int) -> str:
-    """Return the first values of a record as text, and how many there are if not all."""
-    all_of_them = values.size * _numbers(values.dtype)
+    """Return the first values of a record as text, with the total number if some are omitted."""
+    total = values.size * _numbers(values.dtype)
     cells = _first(values, most)
-    shown = " ".join(repr(cell) if isinstance(cell, str) else number_text(cell) for cell in cells)
-    return f"{shown} ... ({all_of_them} values)" if all_of_them > most else shown
+    text = " ".join(repr(cell) if isinstance(cell, str) else number_text(cell) for cell in cells)
+    return f"{text} ... ({total} values)" if total > most else text
 
 
 def _numbers(dtype: np.dtype[Any]) -> int:
-    """Return how many values an element has, derived types in it with all of theirs."""
+    """Return the number of values in an element, including those of nested derived types."""
     if dtype.subdtype is not None:
         return prod(dtype.shape) * _numbers(dtype.base)
     return 1 if dtype.names is None else sum(_numbers(dtype[name]) for name in dtype.names)
 
 
 def _first(values: NDArray[Any], most: int) -> list[Any]:
-    """Return the first values in the order of the record: no more than these are made text of."""
+    """Return the first ``most`` values in the order of the record."""
     values = values.reshape(-1)[:most]
     if values.dtype.names is None:
         return plain(values)
     cells: list[Any] = []
-    for at in range(len(values)):
+    for index in range(len(values)):
         for name in values.dtype.names:
-            cells += _first(values[at : at + 1][name], most - len(cells))
+            cells += _first(values[index : index + 1][name], most - len(cells))
             if len(cells) >= most:
                 return cells
     return cells
 
 
 def save(array: NDArray[Any], output: str, *, overwrite: bool) -> None:
-    """Write records as the kind of file that its name says."""
+    """Write records in the format given by the suffix of the output."""
     suffix = Path(output).suffix.lower()
     if suffix == ".npy":
         write_atomically(output, lambda stream: np.save(stream, array), overwrite=overwrite)
@@ -96,7 +96,7 @@ def _save_fits(array: NDArray[Any], output: str, *, overwrite: bool) -> None:
     if array.dtype.names is not None:
         tf.write(output, dict(_columns(array)), overwrite=overwrite)
     elif array.dtype.kind in "cbS":
-        # No image has such pixels.
+        # Images cannot have pixels of these types: write a table.
         values = array[:, 0] if array.shape[1] == 1 else array
         tf.write(output, {"values": values}, overwrite=overwrite)
     elif array.dtype.kind in "iuf" and array.dtype != np.float16:
@@ -106,7 +106,7 @@ def _save_fits(array: NDArray[Any], output: str, *, overwrite: bool) -> None:
 
 
 def _columns(array: NDArray[Any], before: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
-    """Give the fields of records; those of derived types have the names of both."""
+    """Yield the fields of records; nested fields get the names of both levels."""
     for name in array.dtype.names or ():
         if array[name].dtype.names is None:
             yield before + name, array[name]

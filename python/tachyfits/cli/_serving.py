@@ -1,4 +1,4 @@
-"""Shared by the commands that start a server: their options, and how it starts and ends."""
+"""Shared by commands that start a server: options, start and end of the server."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tachyfits.base import SERVER, needed
 from tachyfits.cli._group import with_options
 from tachyfits.cli._output import json_text, say
 
-#: Images that the page shows beside each other.
+#: Maximum number of images that the page shows side by side.
 _BESIDE = 4
 
 
 class Served(click.Path):
-    """A file or a folder that exists, or a URL, as text."""
+    """Option type: an existing file or folder, or a URL as text."""
 
     def __init__(self) -> None:
         super().__init__(exists=True, path_type=Path)
@@ -34,7 +34,7 @@ class Served(click.Path):
 
 def options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a server."""
-    found = [
+    server_options = [
         click.option("--host", default="127.0.0.1", show_default=True,
                      help="Address to listen on."),
         click.option("--port", type=click.IntRange(0, 65535), default=0,
@@ -77,70 +77,72 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
                      metavar="MIB", help="Memory for answers, shared by all clients; images with "
                      "larger compressed tiles are refused."),
     ]  # fmt: skip
-    return with_options(found)(command)
+    return with_options(server_options)(command)
 
 
-def run(paths: tuple[Path | str, ...], *, browser: bool, **given: Any) -> int:
+def run(paths: tuple[Path | str, ...], *, browser: bool, **values: Any) -> int:
     """Start a server and wait until it is stopped.
 
-    ``browser``: open its page, for one user: other users of this machine reach its loopback
-    address, too, so clients need a token.
+    ``browser``: open the page for one user. Other users of this machine can also connect to its
+    loopback address, so clients need a token.
     """
     for library in SERVER:
         needed(library, "the server", extra="server")
-    if given["sidecars"]:
+    if values["sidecars"]:
         needed("zarr", "copies of cubes", extra="server")
     from tachyfits.server import GIBIBYTE, MEBIBYTE, Settings, is_loopback, serve
 
-    token = given["token"]
-    if token is None and given["user_header"] is None:
-        if browser or not is_loopback(given["host"]):
+    token = values["token"]
+    if token is None and values["user_header"] is None:
+        if browser or not is_loopback(values["host"]):
             token = secrets.token_urlsafe(24)
         else:
             _warn_of_private(paths)
-    # Other users can list the command line of the browser: the token in it works once.
+    # Other users can list the command line of the browser, so it gets a one-time token.
     first = secrets.token_urlsafe(24) if browser and token is not None else None
-    proxies = given["proxies"]
-    if given["user_header"] and not proxies:
+    proxies = values["proxies"]
+    if values["user_header"] and not proxies:
         proxies = ("127.0.0.1", "::1")
     settings = Settings(
         paths=paths,
         token=token,
         first_token=first,
-        user_header=given["user_header"],
+        user_header=values["user_header"],
         proxies=tuple(proxies),
-        origins=tuple(given["origins"]),
-        hosts=tuple(given["names"]),
-        authority=given["authority"],
-        resolver=given["resolver"],
-        cone_hosts=tuple(given["cone_hosts"]),
-        samp=is_loopback(given["host"]) if given["samp"] is None else given["samp"],
-        threads=given["threads"],
-        sidecar_bytes=int(given["sidecars"] * GIBIBYTE),
-        cache_bytes=given["memory"] * MEBIBYTE,
+        origins=tuple(values["origins"]),
+        hosts=tuple(values["names"]),
+        authority=values["authority"],
+        resolver=values["resolver"],
+        cone_hosts=tuple(values["cone_hosts"]),
+        samp=is_loopback(values["host"]) if values["samp"] is None else values["samp"],
+        threads=values["threads"],
+        sidecar_bytes=int(values["sidecars"] * GIBIBYTE),
+        cache_bytes=values["memory"] * MEBIBYTE,
     )
 
-    # The page opens as many of the files as fit beside each other.
+    # The page opens as many files as fit side by side.
     files = [isinstance(path, str) or not path.is_dir() for path in paths]
     count = len(paths) if browser and all(files) else 1
     view = f"#files={min(count, _BESIDE)}" if count > 1 else ""
 
     def started(link: str) -> None:
         link += view
-        if given["json"]:
+        if values["json"]:
             click.echo(json_text({"link": link}))
         else:
             say(f"{link}  (Ctrl-C ends the server)")
         if browser:
-            own = link if first is None else f"{link.partition('?')[0]}?token={first}{view}"
-            webbrowser.open(own)
+            browser_link = (
+                link if first is None else f"{link.partition('?')[0]}?token={first}{view}"
+            )
+            webbrowser.open(browser_link)
 
-    serve(settings, given["host"], given["port"], started, given["log"])
+    serve(settings, values["host"], values["port"], started, values["log"])
     return 0
 
 
 def _warn_of_private(paths: tuple[Path | str, ...]) -> None:
-    """Say that files that other users cannot read are served to them."""
+    """Warn if other users of this machine get access to private files."""
     for path in paths:
         if isinstance(path, str):
             say(

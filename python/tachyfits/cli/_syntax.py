@@ -1,4 +1,4 @@
-"""Syntax of the command line: types of options. `text` reads what they share with the server."""
+"""Syntax of the command line: types of options. `text` parses syntax shared with the server."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def parse_regions(text: str) -> list[Region]:
-    """Read a region, or the shapes of a region file; see `tachyfits.regions`."""
+    """Parse a region, or the shapes of a region file; see `tachyfits.regions`."""
     from tachyfits import regions
 
     return regions(text)
 
 
 def parse_path(text: str) -> list[tuple[float, float]] | Region:
-    """Read the points of a path, ``x,y x,y ...``, as they are written; or a line as a region.
+    """Parse the points of a path, ``x,y x,y ...``, or a line as a region.
 
     >>> parse_path("10,20 30.5, 40")
     [(10.0, 20.0), (30.5, 40.0)]
@@ -35,23 +35,23 @@ def parse_path(text: str) -> list[tuple[float, float]] | Region:
 
 
 def parse_percentiles(text: str) -> tuple[float, ...]:
-    """Parse numbers from 0 to 100 with commas between.
+    """Parse comma-separated numbers from 0 to 100.
 
     >>> parse_percentiles("1,50,99.5")
     (1.0, 50.0, 99.5)
     """
     from tachyfits.text import parse_numbers
 
-    found = parse_numbers(text)
-    if found is None:
+    percents = parse_numbers(text)
+    if percents is None:
         raise ValueError(f"invalid list {text!r}: expected numbers such as 1,50,99")
-    if not all(0 <= percent <= 100 for percent in found):
+    if not all(0 <= percent <= 100 for percent in percents):
         raise ValueError(f"{text!r}: percentiles are from 0 to 100")
-    return found
+    return percents
 
 
 class _Parsed(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic in new clicks
-    """A click type made of a function that raises ValueError."""
+    """A click type based on a parser that raises ValueError."""
 
     def __init__(self, name: str, parse: Any) -> None:
         self.name = name
@@ -60,7 +60,7 @@ class _Parsed(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generi
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, Any]:
-        """Return (the text, what it means)."""
+        """Return (text, parsed value)."""
         if isinstance(value, tuple):
             return value
         try:
@@ -69,12 +69,12 @@ class _Parsed(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generi
             self.fail(str(error), param, ctx)
 
 
-#: The statistics of a spectrum, besides percentiles.
+#: The statistics of a spectrum, except percentiles.
 SPECTRUM_STATISTICS = (*(each.name for each in info.statistics()), "flux")
 
 
 class StatisticType(click.Choice):  # type: ignore[type-arg,unused-ignore] # as above
-    """One of some names, or a percentile: "percentile90"."""
+    """Option type: one of several names, or a percentile such as "percentile90"."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the name."""
@@ -84,21 +84,21 @@ class StatisticType(click.Choice):  # type: ignore[type-arg,unused-ignore] # as 
 
 
 def parse_numbers(text: str) -> tuple[float, ...]:
-    """Parse finite numbers with commas between.
+    """Parse comma-separated finite numbers.
 
     >>> parse_numbers("1,2.5,-3")
     (1.0, 2.5, -3.0)
     """
     from tachyfits.text import parse_numbers
 
-    found = parse_numbers(text)
-    if found is None:
+    numbers = parse_numbers(text)
+    if numbers is None:
         raise ValueError(f"invalid values {text!r}: expected numbers such as 1,2.5,10")
-    return found
+    return numbers
 
 
 def parse_limits(text: str) -> str | tuple[float, float]:
-    """Read the limits of colours: a method, or two numbers with a comma between.
+    """Parse limits of the colour map: a method, or two comma-separated numbers.
 
     >>> parse_limits("zscale"), parse_limits("percentile99"), parse_limits("-1,2.5")
     ('zscale', 'percentile99', (-1.0, 2.5))

@@ -1,4 +1,4 @@
-"""Parquet, Arrow and CSV files in `tachyfits table`: their columns, and the FITS table of some."""
+"""Parquet, Arrow and CSV files in `tachyfits table`: columns, and conversion to a FITS table."""
 
 from __future__ import annotations
 
@@ -16,61 +16,66 @@ from tachyfits.writing import Options, sources_of, temporary_file
 
 COLUMN_HEADING = ("column", "name", "type", "unit", "description")
 
-#: A name in backquotes, text, or a word, with the bracket that follows the name of a function.
+#: A name in backquotes, quoted text, or a word, with an opening bracket if it is a function.
 _WORD = re.compile(r"`([^`]*)`|'[^']*'|\"[^\"]*\"|(?<![\w.])([^\W\d]\w*)(\s*\()?")
 
-#: Words of conditions that are not columns, unless columns have these names.
+#: Words of the language of conditions, which may also be names of columns.
 _LANGUAGE = ("AND", "OR", "NOT", "PI", "E", "NAN", "INF", "T", "F", "TRUE", "FALSE", "ROW")
 
 
-def places_needed(source: TableFile, chosen: Sequence[int] | None, where: str | None) -> list[int]:
-    """Return the places of the columns that are needed: those that are chosen come first.
+def places_needed(
+    source: TableFile, selected: Sequence[int] | None, condition: str | None
+) -> list[int]:
+    """Return the positions of the needed columns: the selected ones, then those of ``condition``.
 
-    All of them, in their order, if None are chosen, and where names do not tell all apart: those
-    that a name stands for follow from all.
+    Return all columns in order if ``selected`` is None or if names are ambiguous, because resolving
+    an ambiguous name needs all columns.
     """
     names = [name.strip().upper() for name in source.schema.names]
     every = [*range(len(names))]
-    if chosen is None or len({*names, ""}) <= len(names):
+    if selected is None or len({*names, ""}) <= len(names):
         return every
     words = set()
-    for quoted, word, is_function in _WORD.findall(where or ""):
+    for quoted, word, is_function in _WORD.findall(condition or ""):
         name = (quoted or word).strip().upper()
         if name in names:
             words.add(name)
         elif name and not is_function and (quoted or name not in _LANGUAGE):
-            # The message lists all columns, so the table needs all of them.
+            # The error about an unknown column lists all columns.
             return every
-    return list(dict.fromkeys([*chosen, *(place for place in every if names[place] in words)]))
+    return list(
+        dict.fromkeys([*selected, *(position for position in every if names[position] in words)])
+    )
 
 
 @contextmanager
 def as_fits(common: Common, source: TableFile) -> Iterator[File]:
-    """Open a file of another format as the FITS table that it becomes."""
+    """Convert a file of another format to a FITS table and open it."""
     with warnings_said(), common.meter("table") as progress:
         options = Options(threads=common.threads, progress=progress)
         core, _ = temporary_file(sources_of(source, options), (), source.name)
-    # The conversion has already printed the warnings.
+    # The conversion already printed the warnings.
     with File.computed(core, None, threads=common.threads) as file, warnings_said(False):
         yield file
 
 
-def list_columns(common: Common, source: TableFile, chosen: Sequence[int] | None) -> None:
-    """Print the columns as the file has them: of the FITS table more is known from its rows."""
+def list_columns(common: Common, source: TableFile, selected: Sequence[int] | None) -> None:
+    """Print the columns of the file; details of the FITS table would need its rows."""
     columns = []
     keys, foreign = source.keys, said_of_columns(source.schema.metadata)
-    for place in range(len(keys)) if chosen is None else chosen:
-        field = source.schema.field(place)
-        said = field.metadata or {}
-        theirs = foreign.get(field.name, {})
+    for position in range(len(keys)) if selected is None else selected:
+        field = source.schema.field(position)
+        metadata = field.metadata or {}
+        foreign_metadata = foreign.get(field.name, {})
         columns.append(
             {
-                "column": place + 1,
-                "name": keys[place],
+                "column": position + 1,
+                "name": keys[position],
                 "type": str(field.type),
-                "unit": said.get(b"unit", b"").decode(errors="replace") or theirs.get("unit", ""),
-                "description": said.get(b"description", b"").decode(errors="replace")
-                or theirs.get("description", ""),
+                "unit": metadata.get(b"unit", b"").decode(errors="replace")
+                or foreign_metadata.get("unit", ""),
+                "description": metadata.get(b"description", b"").decode(errors="replace")
+                or foreign_metadata.get("description", ""),
             }
         )
     if common.json:

@@ -7,12 +7,12 @@ from importlib import metadata
 
 from tachyfits import __version__, info
 
-#: Packages whose versions matter to a report of a defect.
+#: Packages whose versions are useful in bug reports.
 LIBRARIES = ("numpy", "astropy", "click", "rich", "matplotlib")
 
 
 def version_text(*, verbose: bool) -> str:
-    """Return the version; verbose: with the vector tier in use, the cores and the libraries."""
+    """Return the version; if verbose, also the vector tier, the cores and the libraries."""
     first = f"tachyfits {__version__}"
     if not verbose:
         return first

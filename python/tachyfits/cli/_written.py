@@ -1,4 +1,4 @@
-"""Shared by the commands that write a computed image: options, writing, reporting."""
+"""Shared by commands that write a computed image: options, writing, reporting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tachyfits.cli._group import Command, grouped
 from tachyfits.cli._output import bytes_of, print_answer, report_dict, report_line, say, written
 from tachyfits.writing import write_new
 
-#: BITPIX on the command line, by NumPy's name of the type.
+#: NumPy types by BITPIX on the command line.
 _TYPES = {
     "8": "uint8",
     "16": "int16",
@@ -27,9 +27,9 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class Output:
-    """The options of a command that writes an image."""
+    """Options of a command that writes an image."""
 
-    #: The new file; "" for none, where a command has an answer without one.
+    #: The new file; "" if the command allows no output.
     output: str
     overwrite: bool
     bitpix: str | None
@@ -42,15 +42,16 @@ class Output:
     report: bool
 
     def write(self, common: Common, image: Image, label: str, source: Image, **answer: Any) -> None:
-        """Write an image with progress, and say what was written.
+        """Write an image with progress, and report it.
 
-        ``source``: the image that the result is of; it and ``answer`` go into the JSON.
+        ``source``: the image that the result is computed from; the JSON contains its description
+        and ``answer``.
         """
         if self.drop_degenerate:
             image = image.cutout(drop_degenerate=True)
-        scaled = self.bscale is not None or self.bzero is not None
+        is_scaled = self.bscale is not None or self.bzero is not None
         scaling = (
-            (1.0 if self.bscale is None else self.bscale, self.bzero or 0.0) if scaled else None
+            (1.0 if self.bscale is None else self.bscale, self.bzero or 0.0) if is_scaled else None
         )
         with common.meter(label) as progress, reports() as costs:
             write_new(
@@ -69,11 +70,11 @@ class Output:
         naxis = list(reversed(image.shape))
         if common.json:
             costed = {} if report is None else {"report": report_dict(report)}
-            told = described(
+            json_answer = described(
                 source, output=self.output, output_naxis=naxis, output_unit=image.unit,
                 output_bytes=bytes_of(self.output), **answer, **costed,
             )  # fmt: skip
-            print_answer(told, self.output)
+            print_answer(json_answer, self.output)
             return
         say(written(self.output, f"{' x '.join(map(str, naxis))} pixels"))
         if report is not None:
@@ -115,11 +116,11 @@ def _output_options(*, required: bool) -> Callable[[Command], Command]:
     return grouped("output", made, Output.__dataclass_fields__, options)
 
 
-#: Options that have no meaning without an output.
+#: Options that require an output.
 OF_OUTPUT = ("overwrite", "bscale", "bzero", "blank", "checksum", "sync", "drop-degenerate")
 
-#: Adds the options of the output; the command gets them as ``output: Output``.
+#: Add the options of the output; the command gets them as ``output: Output``.
 output_options = _output_options(required=True)
 
-#: Adds the same options to a command that has an answer without an output too.
+#: The same options for a command whose output is optional.
 optional_output_options = _output_options(required=False)

@@ -32,7 +32,7 @@ def command(common: Common, check: bool, update: bool) -> int:
       tachyfits checksum cube.fits --hdu 0
       tachyfits checksum cube.fits --update
     """  # fmt: skip
-    bad = False
+    has_wrong_sum = False
     if update:
         common.refuse_standard_input()
         status = common.each(lambda file: _update(common, file))
@@ -40,37 +40,45 @@ def command(common: Common, check: bool, update: bool) -> int:
             return status
 
     def one(file: File) -> None:
-        nonlocal bad
+        nonlocal has_wrong_sum
         sums = []
         for hdu in common.descriptions(file):
             with common.meter(f"checksum of HDU {hdu.index}") as progress:
                 sums.append((hdu, hdu.checksum(threads=common.threads, progress=progress)))
-        wanted = {"right"} if check else {"right", "not stated"}
-        bad = bad or any({found.data, found.whole} - wanted for _, found in sums)
+        accepted = {"right"} if check else {"right", "not stated"}
+        has_wrong_sum = has_wrong_sum or any(
+            {sums_of_hdu.data, sums_of_hdu.whole} - accepted for _, sums_of_hdu in sums
+        )
         if common.json:
             rows = [
                 {
                     "hdu": hdu.index,
                     "name": hdu.name,
-                    "datasum": found.datasum,
-                    "stated_datasum": found.stated_datasum,
-                    "stated_checksum": found.stated_checksum,
-                    "data": found.data,
-                    "whole": found.whole,
-                    "ok": found.ok,
+                    "datasum": sums_of_hdu.datasum,
+                    "stated_datasum": sums_of_hdu.stated_datasum,
+                    "stated_checksum": sums_of_hdu.stated_checksum,
+                    "data": sums_of_hdu.data,
+                    "whole": sums_of_hdu.whole,
+                    "ok": sums_of_hdu.ok,
                 }
-                for hdu, found in sums
+                for hdu, sums_of_hdu in sums
             ]
             click.echo(json_text({"file": file.name, "hdus": rows}))
             return
         table = [("HDU", "name", "sum of the data", "DATASUM", "CHECKSUM")]
         table += [
-            (str(hdu.index), hdu.name, str(found.datasum), found.data, found.whole)
-            for hdu, found in sums
+            (
+                str(hdu.index),
+                hdu.name,
+                str(sums_of_hdu.datasum),
+                sums_of_hdu.data,
+                sums_of_hdu.whole,
+            )
+            for hdu, sums_of_hdu in sums
         ]
         click.echo(f"{file.name}:\n{aligned(table, right=[0, 2])}")
 
-    return max(common.each(one), int(bad))
+    return max(common.each(one), int(has_wrong_sum))
 
 
 def _update(common: Common, file: File) -> None:

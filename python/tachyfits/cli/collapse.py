@@ -1,4 +1,4 @@
-"""`tachyfits collapse`: channels collapsed into a picture, as FITS or as PNG."""
+"""`tachyfits collapse`: collapse channels into a picture, as FITS or PNG."""
 
 from __future__ import annotations
 
@@ -49,28 +49,28 @@ FITS = (".fits", ".fit", ".fts")
 
 @dataclass(frozen=True)
 class Over:
-    """The options of drawings over a picture, by their names."""
+    """Options for overlays on a picture."""
 
     overlay: str | None
     overlay_levels: tuple[str, tuple[float, ...]] | None
     outline: tuple[str, ...]
 
     def options(self, common: Common) -> dict[str, Any]:
-        """All of them, as `tachyfits.plot.plane_figure` takes them."""
-        other = None
+        """Return all of them as arguments of `tachyfits.plot.plane_figure`."""
+        overlay_plane = None
         if self.overlay is not None:
             with common.open(self.overlay) as file:
-                other = file.image().plane()
+                overlay_plane = file.image().plane()
         levels = {} if self.overlay_levels is None else {"overlay_levels": self.overlay_levels[1]}
         return levels | {
-            "overlay": other,
+            "overlay": overlay_plane,
             "regions": list(self.outline) if self.outline else None,
         }
 
 
 @dataclass(frozen=True)
 class MapOptions:
-    """The options of which maps are made."""
+    """Options that select the maps."""
 
     names: tuple[str, ...]
     orders: str | None
@@ -82,14 +82,14 @@ class MapOptions:
 
     @property
     def statistics(self) -> list[str]:
-        """The names of the maps, each once."""
+        """The names of the maps, without duplicates."""
         peak = ["max_channel"] if self.peak_channel else []
         return list(dict.fromkeys([*self.names, *_moments(self.orders), *peak]))
 
 
 @dataclass(frozen=True)
 class Files:
-    """The options of the files that are written."""
+    """Options of the output files."""
 
     outputs: tuple[str, ...]
     overwrite: bool
@@ -104,7 +104,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Layout:
-    """The options of pictures without axes, and of several maps in one."""
+    """Options for pictures without axes, and for several maps in one picture."""
 
     bare: bool
     channel_maps: int | None
@@ -225,12 +225,12 @@ def command(
     suffixes = [
         ".fits" if output == STDOUT else suffix_of(output, FITS + DRAWN) for output in files.outputs
     ]
-    drawn = set(suffixes) - set(FITS)
-    if layout.bare and drawn != {".png"}:
+    picture_suffixes = set(suffixes) - set(FITS)
+    if layout.bare and picture_suffixes != {".png"}:
         raise click.UsageError("--bare needs an output that ends in .png")
-    if not drawn:
+    if not picture_suffixes:
         refuse_without("a picture (-o OUT.png)", [*DRAWING, *OVER])
-    if drawn.issuperset(suffixes):
+    if picture_suffixes.issuperset(suffixes):
         refuse_without("a FITS file (-o OUT.fits)", ["checksum", "sync"])
     together = layout.channel_maps is not None or layout.triptych
     if together and (layout.bare or set(suffixes) & set(FITS)):
@@ -238,11 +238,13 @@ def command(
     refuse_together(ALONE)
     if over.overlay is None:
         refuse_without("--overlay", ["overlay-levels"])
-    chosen = maps.statistics
-    endings = chosen if len(chosen) > 1 and not together else [""]
+    statistics = maps.statistics
+    endings = statistics if len(statistics) > 1 and not together else [""]
     if files.outputs.count(STDOUT) * len(endings) > 1:
         raise click.UsageError("-o - takes one map: a stream is one FITS file")
-    for output in (_named(output, ending) for output in files.outputs for ending in endings):
+    for output in (
+        _named(output, suffix_name) for output in files.outputs for suffix_name in endings
+    ):
         if stream_of(output) is None:
             check_output(output, overwrite=files.overwrite)
 
@@ -250,18 +252,20 @@ def command(
         image = common.image(file)
         if maps.beam is not None:
             image = image.with_beam(maps.beam)
-        told: list[dict[str, Any]] = []
-        made = Maps(common, pixels.with_line(line), maps, pixels.line_of_values(line))
+        reported: list[dict[str, Any]] = []
+        map_maker = Maps(common, pixels.with_line(line), maps, pixels.line_of_values(line))
         if together:
             if layout.channel_maps is not None:
-                figure = made.channels(image, layout.channel_maps, drawing)
+                figure = map_maker.channels(image, layout.channel_maps, drawing)
             else:
-                planes = [plane for _, plane in made.planes(image, chosen)]
+                planes = [plane for _, plane in map_maker.planes(image, statistics)]
                 figure = _triptych(image, planes, drawing)
             return _save(figure, image, files, drawing, common.json)
-        for name, plane in made.planes(image, chosen):
-            written = [_named(output, name if len(chosen) > 1 else "") for output in files.outputs]
-            for output, suffix in zip(written, suffixes, strict=True):
+        for name, plane in map_maker.planes(image, statistics):
+            paths = [
+                _named(output, name if len(statistics) > 1 else "") for output in files.outputs
+            ]
+            for output, suffix in zip(paths, suffixes, strict=True):
                 if suffix in FITS:
                     files.write(plane, output)
                 else:
@@ -271,22 +275,22 @@ def command(
             if files.report and plane.report is not None:
                 costs = {"report": report_dict(plane.report)}
             if common.json:
-                print_answer(_as_json(image, plane, written) | costs, *written)
+                print_answer(_as_json(image, plane, paths) | costs, *paths)
                 continue
-            names = " ".join("stdout" if output == STDOUT else output for output in written)
+            names = " ".join("stdout" if output == STDOUT else output for output in paths)
             say(f"{names}: {plane.name} of {heading(image)}")
-            # Moments share one pass, whose cost is reported once.
-            if plane.report is not None and costs and costs not in told:
+            # Moments share one pass: report its cost once.
+            if plane.report is not None and costs and costs not in reported:
                 say(report_line(plane.report))
-                told.append(costs)
+                reported.append(costs)
         return None
 
     return common.each(make)
 
 
-#: Options of drawings over a picture.
+#: Options for overlays on a picture.
 OVER = ("overlay", "overlay-levels", "outline")
-#: Options with which others have no meaning: maps in one picture are drawn with fewer of them.
+#: Options that do not apply to several maps in one picture.
 _OF_ONE_MAP = ("keep-axis", "report", "contours", "levels", *OVER)
 ALONE = {
     "bare": ("contours", "levels", "scale-bar", *OVER, *PAPER),
@@ -315,7 +319,7 @@ def _save(figure: Any, image: Image, files: Files, drawing: Drawing, json: bool)
 
 
 def _moments(orders: str | None) -> list[str]:
-    """Return the names of the moments that a list of orders asks for."""
+    """Return the names of the moments in a list of orders."""
     if orders is None:
         return []
     names = [f"moment{order.strip()}" for order in orders.split(",")]
@@ -327,14 +331,14 @@ def _moments(orders: str | None) -> list[str]:
 
 
 def _named(output: str, name: str) -> str:
-    """Return the name of one output of several."""
+    """Return the output of one map: its name is appended to the stem."""
     path = Path(output)
     return str(path.with_name(f"{path.stem}-{name}{path.suffix}")) if name else output
 
 
 @dataclass(frozen=True)
 class Maps:
-    """The options that say how channels become maps."""
+    """Options for collapsing channels to maps."""
 
     common: Common
     pixels: PixelOptions
@@ -343,14 +347,19 @@ class Maps:
     line: dict[str, Any]
 
     def planes(self, image: Image, names: list[str]) -> Iterator[tuple[str, Plane]]:
-        """Make the requested maps, moments together, in the order of their names."""
-        chosen = self.pixels.selection
-        asked = self.options
-        options = [asked.threshold, asked.mask, asked.keep_axis or None, *self.line.values()]
+        """Yield the requested maps in the order of ``names``; moments are computed together."""
+        selection = self.pixels.selection
+        map_options = self.options
+        options = [
+            map_options.threshold,
+            map_options.mask,
+            map_options.keep_axis or None,
+            *self.line.values(),
+        ]
         of_cubes = bool(
             names
-            or chosen.channels is not None
-            or chosen.regions
+            or selection.channels is not None
+            or selection.regions
             or any(value is not None for value in options)
         )
         is_flat = sum(length > 1 for length in image.shape) <= 2
@@ -366,28 +375,31 @@ class Maps:
             return
         cube = self.pixels.of(image, *self._conditions(image))
         orders = [name for name in names if name in MOMENTS]
-        made: dict[str, Plane] = {}
+        results: dict[str, Plane] = {}
         if orders:
             numbers = [MOMENTS[name] for name in orders]
             with self.common.meter("moments") as progress:
                 planes = cube.moments(
-                    numbers, keep_axis=asked.keep_axis, **self.line, progress=progress
+                    numbers, keep_axis=map_options.keep_axis, **self.line, progress=progress
                 )
-            made = dict(zip(orders, planes, strict=True))
+            results = dict(zip(orders, planes, strict=True))
         for name in names or ["mean"]:
-            if name not in made:
+            if name not in results:
                 of_line = name.endswith("_coordinate")
-                # Units are for coordinates: statistics beside moments have that of the pixels.
+                # The unit is for coordinates: statistics beside moments keep the unit of pixels.
                 line = self.line if of_line or not orders else {}
                 with self.common.meter(name) as progress:
                     plane = cube.collapse(
-                        cast("Any", name), keep_axis=asked.keep_axis, **line, progress=progress
+                        cast("Any", name),
+                        keep_axis=map_options.keep_axis,
+                        **line,
+                        progress=progress,
                     )
-                made[name] = _from_one(plane) if name.endswith("_channel") else plane
-            yield name, made[name]
+                results[name] = _from_one(plane) if name.endswith("_channel") else plane
+            yield name, results[name]
 
     def _conditions(self, image: Image) -> list[Any]:
-        """Return the mask and the threshold, in the unit of the values."""
+        """Return the conditions of the mask and the threshold."""
         mask, threshold = self.options.mask, self.options.threshold
         conditions: list[Any] = [] if mask is None else [Path(mask)]
         if threshold is not None:
@@ -407,7 +419,7 @@ class Maps:
 
 
 def _from_one(plane: Plane) -> Plane:
-    """Count channels from 1, as the command line and FITS do."""
+    """Convert channel numbers to count from 1, as the command line and FITS do."""
     name = plane.name.replace("(from 0)", "(from 1)")
     cards = [
         card._replace(value=str(card.value).replace("(from 0)", "(from 1)"))
@@ -429,18 +441,20 @@ def _draw(
         return
     name = "" if plane.name == "pixels" else plane.name
     options = drawing.options | over.options(common) | {"scale_bar": drawing.bar}
-    named = drawing.paper.titled(title(image, name))
-    drawing.paper.save(plane_figure(plane, title=named, **options), output, overwrite=overwrite)
+    picture_title = drawing.paper.titled(title(image, name))
+    drawing.paper.save(
+        plane_figure(plane, title=picture_title, **options), output, overwrite=overwrite
+    )
 
 
 def _as_json(image: Image, plane: Plane, outputs: list[str]) -> dict[str, Any]:
-    good = plane.values[np.isfinite(plane.values)]
+    finite = plane.values[np.isfinite(plane.values)]
     return described(
         image,
         output=outputs[0] if len(outputs) == 1 else outputs,
         statistic=plane.name,
         output_naxis=list(reversed(plane.as_written()[0].shape)),
         output_unit=plane.unit,
-        min=float(good.min()) if good.size else None,
-        max=float(good.max()) if good.size else None,
+        min=float(finite.min()) if finite.size else None,
+        max=float(finite.max()) if finite.size else None,
     )

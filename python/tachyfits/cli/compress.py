@@ -1,4 +1,4 @@
-"""`tachyfits compress`: the images and tables of files in compressed tiles."""
+"""`tachyfits compress`: compress images and tables of files in tiles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tachyfits.cli._common import Common, common_options, overwrite_option, refu
 from tachyfits.cli._group import packed
 from tachyfits.cli._output import bytes_of, print_answer, say, size_text
 
-#: Codecs by their words.
+#: Codecs by their names on the command line.
 CODECS = {word: codec for codec in tachyfits.codecs() for word in codec.words}
 KEEPING_BITS = ", ".join(word for word, codec in CODECS.items() if codec.keeps_bits)
 DITHERS = {"none": None, "1": 1, "2": 2}
@@ -24,7 +24,7 @@ DITHERS = {"none": None, "1": 1, "2": 2}
 
 @dataclass(frozen=True)
 class Tiles:
-    """The options of compression in tiles."""
+    """Options of compression in tiles."""
 
     codec: str
     tile: str | None
@@ -38,7 +38,7 @@ class Tiles:
 
     @property
     def compression(self) -> Compression:
-        """The compression that the options describe."""
+        """The compression given by the options."""
         level: float | str | None = "auto" if self.quantise is None else self.quantise or None
         return Compression(
             self.codec, _shape(self.tile), level, DITHERS[self.dither], self.seed, self.scale,
@@ -142,7 +142,7 @@ def command(
         name = output or f"{common.path_of(file)}.fz"
         meter, costs = common.meter("compress"), tachyfits.reports()
         with meter as progress, costs as reports, warnings.catch_warnings():
-            # The line about the file has these errors.
+            # The message about the file reports these errors.
             warnings.filterwarnings("ignore", ".*were rounded; ", TachyfitsWarning)
             tachyfits.write(
                 name, list(file), compress=how, checksum=checksum, overwrite=overwrite,
@@ -171,18 +171,18 @@ def _shape(text: str | None) -> Any:
 
 
 def tell(common: Common, file: File, name: str, errors: Mapping[int, float] | None = None) -> None:
-    """Say what was written: words on stderr, or JSON.
+    """Report the written file, as text on stderr or as JSON.
 
-    ``errors``: the largest error of each HDU of the new file that has one; None:
-    nothing was compressed.
+    ``errors``: the largest error per HDU of the new file with rounded pixels; None: nothing was
+    compressed.
     """
     before, after = file.size_bytes, bytes_of(name)
     if common.json:
         ratio = None if after is None else before / after
-        told: dict[str, Any] = {"bytes": before, "output_bytes": after, "ratio": ratio}
+        answer: dict[str, Any] = {"bytes": before, "output_bytes": after, "ratio": ratio}
         if errors is not None:
-            told["errors"] = [{"hdu": hdu, "largest": error} for hdu, error in errors.items()]
-        print_answer({"file": file.name, "output": name, **told}, name)
+            answer["errors"] = [{"hdu": hdu, "largest": error} for hdu, error in errors.items()]
+        print_answer({"file": file.name, "output": name, **answer}, name)
         return
     of_hdus = listed(f"{error:.6g} in HDU {hdu}" for hdu, error in (errors or {}).items())
     lost = f"; largest error: {of_hdus}" if errors else ""

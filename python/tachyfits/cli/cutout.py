@@ -1,4 +1,4 @@
-"""`tachyfits cutout`: a part of an image as a file of its own."""
+"""`tachyfits cutout`: write a part of an image as a new file."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ def command(
 
     def cut(file: File) -> None:
         image = common.image(file)
-        shapes = [shape for _, found in pixels.regions for shape in found]
-        named = zip(region_names(shapes), shapes, strict=True) if each else [("", None)]
-        for name, shape in named:
+        shapes = [shape for _, parsed in pixels.regions for shape in parsed]
+        regions = zip(region_names(shapes), shapes, strict=True) if each else [("", None)]
+        for name, shape in regions:
             region = pixels.one_region() if shape is None else shape
             selection = replace(pixels.selection, regions=region, mode=mode)
             part = image.cutout(selection, drop_degenerate=drop_degenerate)
@@ -95,10 +95,10 @@ def command(
             naxis = list(reversed(part.shape))
             if common.json:
                 of = {"region": name} if each else {}
-                told = described(
+                answer = described(
                     image, **of, output=path, output_naxis=naxis, output_bytes=bytes_of(path)
                 )
-                print_answer(told, path)
+                print_answer(answer, path)
             else:
                 say(written(path, f"{' x '.join(map(str, naxis))} pixels"))
 
@@ -106,11 +106,11 @@ def command(
 
 
 def _named(output: str, name: str) -> str:
-    """Return the output of a region: its name goes before the ending.
+    """Return the output of a region: its name is appended to the stem.
 
     >>> _named("out/a.fits", "W3 (OH)/main"), _named("a.fits", "")
     ('out/a-W3_OH_main.fits', 'a.fits')
     """
     path = Path(output)
-    plain = re.sub(r"[^\w.+-]+", "_", name).strip("_.")
-    return str(path.with_name(f"{path.stem}-{plain}{path.suffix}")) if plain else output
+    safe_name = re.sub(r"[^\w.+-]+", "_", name).strip("_.")
+    return str(path.with_name(f"{path.stem}-{safe_name}{path.suffix}")) if safe_name else output

@@ -1,4 +1,4 @@
-"""`tachyfits decompress`: files with compressed tiles as they were before."""
+"""`tachyfits decompress`: restore files from compressed tiles."""
 
 from __future__ import annotations
 

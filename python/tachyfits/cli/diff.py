@@ -1,4 +1,4 @@
-"""`tachyfits diff`: what differs between two files."""
+"""`tachyfits diff`: differences between two files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tachyfits.cli._output import json_text, number_text, say, warnings_said
 
 @dataclass(frozen=True)
 class Rules:
-    """The options of what counts as a difference, as `tachyfits.diff` takes them."""
+    """Options that define a difference, as arguments of `tachyfits.diff`."""
 
     absolute: float
     relative: float
@@ -101,32 +101,32 @@ def command(
         raise click.UsageError("choose one of --quiet and --json")
     try:
         with warnings_said(), _progress.progress(progress, "diff") as meter:
-            found = tachyfits.diff(first, second, **asdict(rules), progress=meter)
+            difference = tachyfits.diff(first, second, **asdict(rules), progress=meter)
     except tachyfits.TachyfitsError as error:
         complain(error)
         return 2
     if as_json:
-        click.echo(json_text(_as_json(found)))
-        shown, different = _places(found)
-        if rules.places and shown < different:
-            say(f"{shown} of {different} places of differences; --places shows more")
+        click.echo(json_text(_as_json(difference)))
+        listed_count, different = _places(difference)
+        if rules.places and listed_count < different:
+            say(f"{listed_count} of {different} places of differences; --places shows more")
     elif not quiet:
-        click.echo("\n".join(_lines(found)))
-    return int(not found.same)
+        click.echo("\n".join(_lines(difference)))
+    return int(not difference.same)
 
 
-def _places(found: FileDifference) -> tuple[int, int]:
-    """Return the number of places of different values that are listed, and of all."""
-    values = [data for hdu in found.hdus for data in hdu.data if data.what == "values"]
+def _places(difference: FileDifference) -> tuple[int, int]:
+    """Return the number of listed differing values, and the total number."""
+    values = [data for hdu in difference.hdus for data in hdu.data if data.what == "values"]
     return sum(len(data.places) for data in values), sum(data.different for data in values)
 
 
-def _as_json(found: FileDifference) -> dict[str, Any]:
+def _as_json(difference: FileDifference) -> dict[str, Any]:
     convention = "pixels: x first, from 1; rows and elements from 1; HDUs from 0"
-    answer = asdict(found) | {"same": found.same, "convention": convention}
-    for hdu, difference in zip(answer["hdus"], found.hdus, strict=True):
-        hdu["cards"] = [card._asdict() for card in difference.cards]
-        hdu["data"] = [_data_json(data) for data in difference.data]
+    answer = asdict(difference) | {"same": difference.same, "convention": convention}
+    for hdu, hdu_difference in zip(answer["hdus"], difference.hdus, strict=True):
+        hdu["cards"] = [card._asdict() for card in hdu_difference.cards]
+        hdu["data"] = [_data_json(data) for data in hdu_difference.data]
     return answer
 
 
@@ -136,14 +136,14 @@ def _data_json(data: DataDifference) -> dict[str, Any]:
         answer["column"] = data.column
     if data.what != "values":
         return answer | {"found": _found(data)}
-    places = [{"at": _at(data, at), "values": [a, b]} for at, a, b in data.places]
+    positions = [{"at": _at(data, at), "values": [a, b]} for at, a, b in data.places]
     return answer | {
         "compared": data.compared,
         "different": data.different,
         "undefined": data.undefined,
         "largest": data.largest,
         "largest_at": _at(data, data.largest_at),
-        "places": places,
+        "places": positions,
     }
 
 
@@ -153,15 +153,15 @@ def _found(data: DataDifference) -> Any:
     return data.found
 
 
-def _found_text(data: DataDifference, found: Any) -> str:
-    """Return what a file has in words; of columns that one file has alone perhaps nothing."""
+def _found_text(data: DataDifference, content: Any) -> str:
+    """Return the found data as text; empty if all columns of the file are in both files."""
     if data.what == "columns":
-        return ", ".join(map(repr, found))
-    return " x ".join(map(str, found)) if data.what == "shape" else str(found)
+        return ", ".join(map(repr, content))
+    return " x ".join(map(str, content)) if data.what == "shape" else str(content)
 
 
 def _at(data: DataDifference, at: tuple[int, ...]) -> list[int]:
-    """Return a place as FITS counts it: from 1, of pixels x first."""
+    """Convert a position to FITS numbers: from 1, and x first for pixels."""
     order = at if data.column is not None else tuple(reversed(at))
     return [index + 1 for index in order]
 
@@ -170,15 +170,17 @@ def _name(label: HduLabel) -> str:
     return f"HDU {label.index}" + (f" {label.name!r}" if label.name else "")
 
 
-def _lines(found: FileDifference) -> list[str]:
-    if found.same:
+def _lines(difference: FileDifference) -> list[str]:
+    if difference.same:
         return [
-            "1 HDU is the same" if found.compared == 1 else f"{found.compared} HDUs are the same"
+            "1 HDU is the same"
+            if difference.compared == 1
+            else f"{difference.compared} HDUs are the same"
         ]
     lines = []
-    for name, labels in zip(found.files, found.only, strict=True):
+    for name, labels in zip(difference.files, difference.only, strict=True):
         lines += [f"{_name(label)} ({label.kind}): only in {name}" for label in labels]
-    for hdu in found.hdus:
+    for hdu in difference.hdus:
         lines += _hdu_lines(hdu)
     return lines
 
@@ -204,7 +206,7 @@ def _data_lines(data: DataDifference) -> list[str]:
         return ["  columns in another order"]
     if data.what != "values":
         name = data.what if data.column is None else f"{data.what} of {name}"
-        texts = (_found_text(data, found) for found in _found(data))
+        texts = (_found_text(data, content) for content in _found(data))
         return [f"  {mark} {name}: {text}" for mark, text in zip("<>", texts, strict=True) if text]
     lines = [f"  {name}: {data.different} of {data.compared} differ"]
     if data.largest_at:
@@ -213,8 +215,8 @@ def _data_lines(data: DataDifference) -> list[str]:
     if data.undefined:
         lines[0] += f", {data.undefined} are undefined in one file alone"
     for place in data.places:
-        where = ",".join(map(str, _at(data, place.at)))
-        lines.append(f"    ({where}): {place.first} and {place.second}")
+        position = ",".join(map(str, _at(data, place.at)))
+        lines.append(f"    ({position}): {place.first} and {place.second}")
     if data.different > len(data.places) and data.places:
         lines.append(f"    and {data.different - len(data.places)} more")
     return lines

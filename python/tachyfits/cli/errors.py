@@ -1,4 +1,4 @@
-"""`tachyfits errors`: the table of codes."""
+"""`tachyfits errors`: list the codes of errors and warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tachyfits fit`: Gaussians and baselines of spectra, as numbers, as maps, or subtracted."""
+"""`tachyfits fit`: fit Gaussians and baselines to spectra; print, map or subtract them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FITS = (".fits", ".fit", ".fts")
 
 @dataclass(frozen=True)
 class Model:
-    """The options of the model: Gaussians, baseline, noise and limits."""
+    """Options of the model: Gaussians, baseline, noise and limits."""
 
     gaussians: int
     baseline: int | None
@@ -44,21 +44,21 @@ class Model:
 
     @property
     def limits(self) -> dict[str, tuple[float, float]]:
-        """The limits, as `Image.fit_gaussians` takes them."""
-        found = {}
+        """The limits, as an argument of `Image.fit_gaussians`."""
+        result = {}
         for name in ("amplitude", "centre", "fwhm"):
-            if (given := getattr(self, name)) is not None:
-                if len(given[1]) != 2:
+            if (option := getattr(self, name)) is not None:
+                if len(option[1]) != 2:
                     raise click.BadParameter(
-                        f"invalid limits {given[0]!r}: write LOW,HIGH", param_hint=f"'--{name}'"
+                        f"invalid limits {option[0]!r}: write LOW,HIGH", param_hint=f"'--{name}'"
                     )
-                found[name] = (given[1][0], given[1][1])
-        return found
+                result[name] = (option[1][0], option[1][1])
+        return result
 
 
 @dataclass(frozen=True)
 class Files:
-    """The options of the file that is written."""
+    """Options of the output file."""
 
     output: str | None
     subtract: bool
@@ -155,10 +155,10 @@ def command(common: Common, pixels: PixelOptions, model: Model, files: Files, **
 
 
 def _check(common: Common, model: Model, files: Files) -> None:
-    """Refuse options that cannot be combined."""
+    """Raise UsageError for options that cannot be combined."""
     if model.baseline is None and (files.subtract or not model.gaussians):
-        what = "--subtract" if files.subtract else "--gaussians 0"
-        raise click.UsageError(f"{what} needs --baseline ORDER")
+        cause = "--subtract" if files.subtract else "--gaussians 0"
+        raise click.UsageError(f"{cause} needs --baseline ORDER")
     if files.output is not None and model.statistic is not None:
         raise click.UsageError("--statistic is for spectra of regions: leave out -o")
     if files.output is None:
@@ -172,7 +172,7 @@ def _check(common: Common, model: Model, files: Files) -> None:
 
 
 def _request(model: Model, line: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a fit of Gaussians."""
+    """Return the arguments for fitting Gaussians."""
     return {"baseline": model.baseline, "noise": model.noise, "limits": model.limits, **line}
 
 
@@ -185,14 +185,14 @@ def _maps(
     line: dict[str, Any],
 ) -> None:
     """Fit every pixel, and write the maps."""
-    chosen = pixels.of(image)
+    selected = pixels.of(image)
     with common.meter("fit") as progress, reports() as costs:
         run: dict[str, Any] = {"threads": common.threads, "progress": progress}
         fits: Any
         if model.gaussians:
-            fits = chosen.fit_gaussians(model.gaussians, **_request(model, line), **run)
+            fits = selected.fit_gaussians(model.gaussians, **_request(model, line), **run)
         else:
-            fits = chosen.fit_baseline(model.baseline or 0, noise=model.noise, **line, **run)
+            fits = selected.fit_baseline(model.baseline or 0, noise=model.noise, **line, **run)
     output = str(files.output)
     fits.write(output, overwrite=files.overwrite, checksum=files.checksum, sync=files.sync)
     flags = fits.flags.values
@@ -201,9 +201,9 @@ def _maps(
     }  # fmt: skip
     cost = costs[-1] if files.report and costs else None
     if common.json:
-        told = {"report": report_dict(cost)} if cost is not None else {}
+        cost_json = {"report": report_dict(cost)} if cost is not None else {}
         answer = described(
-            image, output=output, output_bytes=bytes_of(output), pixels=counts, **told
+            image, output=output, output_bytes=bytes_of(output), pixels=counts, **cost_json
         )
         print_answer(answer, output)
         return
@@ -219,11 +219,11 @@ def _maps(
 def _subtract(
     common: Common, image: Image, pixels: PixelOptions, model: Model, files: Files
 ) -> None:
-    """Write the image less its baseline."""
+    """Subtract the baseline and write the image."""
     axis = image.coordinates.required_channel_axis()
-    chosen = replace(pixels, selection=replace(pixels.selection, channels=None)).of(image)
+    selected = replace(pixels, selection=replace(pixels.selection, channels=None)).of(image)
     channels = _channels(pixels.selection.channels, image.shape[axis], image.ndim - axis)
-    flat = chosen.subtract_baseline(model.baseline or 0, channels=channels)
+    flat = selected.subtract_baseline(model.baseline or 0, channels=channels)
     output = str(files.output)
     with common.meter("fit") as progress, reports() as costs:
         flat.write(
@@ -233,10 +233,10 @@ def _subtract(
     cost = costs[-1] if files.report else None
     naxis = list(reversed(flat.shape))
     if common.json:
-        told = {"report": report_dict(cost)} if cost is not None else {}
+        cost_json = {"report": report_dict(cost)} if cost is not None else {}
         print_answer(
             described(
-                image, output=output, output_naxis=naxis, output_bytes=bytes_of(output), **told
+                image, output=output, output_naxis=naxis, output_bytes=bytes_of(output), **cost_json
             ),
             output,
         )
@@ -246,14 +246,14 @@ def _subtract(
         say(report_line(cost))
 
 
-def _channels(given: Any, length: int, naxis: int) -> Any:
-    """Return ranges of FITS pixels as slices; others as they are."""
-    if given is None:
+def _channels(channels: Any, length: int, naxis: int) -> Any:
+    """Convert ranges of FITS pixels to slices; leave other ranges unchanged."""
+    if channels is None:
         return None
     name = f"the spectral axis (NAXIS{naxis})"
     return [
         item.to_slice(length, name) if isinstance(item, Range) else item
-        for item in listed_channels(given)
+        for item in listed_channels(channels)
     ]
 
 
@@ -268,19 +268,20 @@ def _numbers(
     """Fit the mean spectrum of each region, and print the numbers."""
     with common.meter("fit") as progress, reports() as costs:
         statistic: Any = model.statistic or "mean"
-        found = pixels.of(image).spectrum(
+        result = pixels.of(image).spectrum(
             statistic=statistic, **line, threads=common.threads, progress=progress
         )
-    spectra = found if isinstance(found, list) else [found]
+    spectra = result if isinstance(result, list) else [result]
     fits = [_fit(spectrum, model) for spectrum in spectra]
     labels = pixels.labels
     cost = costs[-1] if files.report and costs else None
     if common.json:
-        told = {"report": report_dict(cost)} if cost is not None else {}
+        cost_json = {"report": report_dict(cost)} if cost is not None else {}
         first = spectra[0]
         answer = described(
             image, unit=first.unit, axis_unit=first.axis.unit,
-            fits=[_as_dict(label, fit) for label, fit in zip(labels, fits, strict=True)], **told,
+            fits=[_as_dict(label, fit) for label, fit in zip(labels, fits, strict=True)],
+            **cost_json,
         )  # fmt: skip
         click.echo(json_text(answer))
         return

@@ -1,4 +1,4 @@
-"""`tachyfits fortran`: records of unformatted Fortran files: index, values, statistics."""
+"""`tachyfits fortran`: index, values and statistics of records of unformatted Fortran files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tachyfits.fortran import File, Record
 from tachyfits.records import as_list, number_of_form
 from tachyfits.text import Range
 
-#: Values of a record that are printed.
+#: Maximum number of printed values of a record.
 SHOWN = 20
 
 _SOURCE = [
@@ -74,20 +74,20 @@ _STATS = [
 ]  # fmt: skip
 
 
-def _opened(path: str, given: dict[str, Any]) -> File:
-    """Open a file as the options say."""
-    markers = given["markers"]
-    if (given["access"] == "direct") != (given["record_bytes"] is not None):
+def _opened(path: str, options: dict[str, Any]) -> File:
+    """Open a file with the given options."""
+    markers = options["markers"]
+    if (options["access"] == "direct") != (options["record_bytes"] is not None):
         raise click.UsageError("--access direct and --record-bytes belong together")
-    if markers is not None and given["access"] != "sequential":
-        raise click.UsageError(f"--markers: files of {given['access']} access have none")
+    if markers is not None and options["access"] != "sequential":
+        raise click.UsageError(f"--markers: files of {options['access']} access have none")
     file = tf.fortran.open(
         path,
         None if markers is None else int(markers),
-        given["order"],
-        given["access"],
-        given["record_bytes"],
-        recover=given["recover"],
+        options["order"],
+        options["access"],
+        options["record_bytes"],
+        recover=options["recover"],
     )
     for first, last, why in file.skipped:
         say(f"warning: {path}: bytes {first} to {last - 1} skipped: {why.splitlines()[0]}")
@@ -95,7 +95,7 @@ def _opened(path: str, given: dict[str, Any]) -> File:
 
 
 def _each(files: tuple[str, ...], action: Callable[[str], int | None]) -> int:
-    """Do something with each file in turn, going on after a failure; the exit status."""
+    """Call ``action`` with each path, continue after failures, and return the exit status."""
     status = 0
     for path in files:
         try:
@@ -107,12 +107,12 @@ def _each(files: tuple[str, ...], action: Callable[[str], int | None]) -> int:
 
 
 def _from_one(text: Any) -> Any:
-    """Return a message about records counted from 0 as one about those of the command line."""
+    """Convert 0-based record numbers in a message to 1-based ones."""
 
-    def further(found: re.Match[str]) -> str:
-        word, first, between, last = found.groups()
-        more = "" if last is None else f"{between}{int(last) + 1}"
-        return f"{word} {int(first) + 1}{more} (from 1)"
+    def further(match: re.Match[str]) -> str:
+        word, first, between, last = match.groups()
+        last_text = "" if last is None else f"{between}{int(last) + 1}"
+        return f"{word} {int(first) + 1}{last_text} (from 1)"
 
     pattern = r"(records?) (\d+)(?:( to | and )(\d+))? \(from 0\)"
     return re.sub(pattern, further, text) if isinstance(text, str) else text
@@ -143,7 +143,7 @@ def command() -> None:
 @command.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 @with_options(_SOURCE)
-def info(files: tuple[str, ...], **given: Any) -> int:
+def info(files: tuple[str, ...], **options: Any) -> int:
     """Say how files are framed, why, and which records they have.
 
     Reports a damaged file with its whole records; the exit status is then 1.
@@ -155,23 +155,23 @@ def info(files: tuple[str, ...], **given: Any) -> int:
     """
 
     def act(path: str) -> int:
-        file = _opened(path, given)
-        return tell(file, order_given=given["order"] is not None, as_json=given["json"])
+        file = _opened(path, options)
+        return tell(file, order_given=options["order"] is not None, as_json=options["json"])
 
     return _each(files, act)
 
 
 def _chosen(records: tuple[str, Range] | None, file: File) -> tuple[range, bool]:
     """Return the numbers of records, from 0, and whether they extend to the end."""
-    asked = Range(None, None, 1) if records is None else records[1]
+    requested = Range(None, None, 1) if records is None else records[1]
     count = file.whole_records
     if file.damage is not None:
-        # Damage is reported after the records before it.
-        count = max(count, asked.first or 0, asked.last or 0)
-    chosen = range(count)[asked.to_slice(count, file.name, "record")]
-    if chosen.step < 1:
+        # Damage is reported after the whole records before it.
+        count = max(count, requested.first or 0, requested.last or 0)
+    numbers = range(count)[requested.to_slice(count, file.name, "record")]
+    if numbers.step < 1:
         raise usage("invalid --records: expected an ascending range", "use A:B or A:B:STEP")
-    return chosen, asked.last is None
+    return numbers, requested.last is None
 
 
 @command.command()
@@ -201,7 +201,7 @@ def _chosen(records: tuple[str, Range] | None, file: File) -> tuple[range, bool]
 @with_options(_SOURCE + _RUN)
 def dump(
     file: str, forms: tuple[str, ...], records: tuple[str, Range] | None, output: str | None,
-    overwrite: bool, threads: int, progress: bool | None, **given: Any,
+    overwrite: bool, threads: int, progress: bool | None, **options: Any,
 ) -> int:  # fmt: skip
     """Print the values of records, or write them as FITS, NumPy or CSV.
 
@@ -218,38 +218,38 @@ def dump(
     """  # fmt: skip
 
     def act(path: str) -> int:
-        opened = _opened(path, given)
-        chosen, to_the_end = _chosen(records, opened)
-        each, repeats = as_list(forms)
-        form_of = functools.partial(number_of_form, forms=len(each), repeats=repeats)
+        source = _opened(path, options)
+        numbers, to_the_end = _chosen(records, source)
+        all_forms, repeats = as_list(forms)
+        form_of = functools.partial(number_of_form, forms=len(all_forms), repeats=repeats)
         if output is None:
-            for number in chosen:
-                form = each[form_of(number)] if each else None
-                _print(opened[number], form, as_json=given["json"])
+            for number in numbers:
+                form = all_forms[form_of(number)] if all_forms else None
+                _print(source[number], form, as_json=options["json"])
             if to_the_end:
-                # Damage is reported.
-                len(opened)
+                # Raises an error about damage.
+                len(source)
             return 0
-        # In as many records as there are forms each has occurred.
-        used = {each[form_of(number)] for number in chosen[: len(each)]}
-        if len(used) > 1:
-            of_the_last = f"{len(each)}:" if repeats else f"{len(each)}::{len(each)}"
+        # Every form occurs in the first len(all_forms) records.
+        forms_used = {all_forms[form_of(number)] for number in numbers[: len(all_forms)]}
+        if len(forms_used) > 1:
+            of_the_last = f"{len(all_forms)}:" if repeats else f"{len(all_forms)}::{len(all_forms)}"
             raise usage(
-                f"{output}: the records have the forms {listed(sorted(used))}",
+                f"{output}: the records have the forms {listed(sorted(forms_used))}",
                 f"write records of one form: --records {of_the_last} takes those of the last",
             )
         with _progress.progress(progress, "dump") as meter:
-            array = opened.records(
-                chosen.start,
-                None if to_the_end else len(chosen),
-                next(iter(used), each[0] if each else None),
-                step=chosen.step,
+            array = source.records(
+                numbers.start,
+                None if to_the_end else len(numbers),
+                next(iter(forms_used), all_forms[0] if all_forms else None),
+                step=numbers.step,
                 threads=threads,
                 progress=meter,
             )
         with file_for(output, ".csv") as name:
             save(array, name, overwrite=overwrite)
-        if given["json"]:
+        if options["json"]:
             answer = {"file": path, "output": output, "records": len(array)}
             print_answer(answer | {"bytes": bytes_of(output)}, output)
         else:
@@ -270,7 +270,7 @@ def _print(record: Record, form: str | None, *, as_json: bool) -> None:
 
 @dataclass(frozen=True)
 class Numbers:
-    """The numbers of records that statistics are of."""
+    """Options that select the numbers for statistics."""
 
     form: str
     fields: tuple[str, ...]
@@ -279,7 +279,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Target:
-    """How new records are framed."""
+    """Options for the framing of new records."""
 
     to_order: str | None
     to_markers: str | None
@@ -289,7 +289,7 @@ class Target:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The same as `tachyfits.fortran.convert` takes it."""
+        """The options as arguments of `tachyfits.fortran.convert`."""
         return {
             "order": self.to_order,
             "markers": None if self.to_markers is None else int(self.to_markers),
@@ -304,7 +304,7 @@ class Target:
 @packed("numbers", Numbers)
 def stats(
     files: tuple[str, ...], numbers: Numbers, ddof: int, report: bool, threads: int,
-    progress: bool | None, **given: Any,
+    progress: bool | None, **options: Any,
 ) -> int:  # fmt: skip
     """Count, sum, mean, rms, std, min and max of the numbers of records, without an array of them.
 
@@ -323,30 +323,30 @@ def stats(
     """  # fmt: skip
 
     def act(path: str) -> int:
-        file, form = _opened(path, given), numbers.form
-        chosen, to_the_end = _chosen(numbers.records, file)
-        if chosen.step != 1:
+        file, form = _opened(path, options), numbers.form
+        selected, to_the_end = _chosen(numbers.records, file)
+        if selected.step != 1:
             raise usage("invalid --records: expected every record of a range", "use N or A:B")
         with _progress.progress(progress, "stats") as meter:
             rows, costs = statistics(
                 file,
-                (chosen.start, None if to_the_end else len(chosen)),
+                (selected.start, None if to_the_end else len(selected)),
                 form,
                 numbers.fields,
                 ddof=ddof,
                 threads=threads,
                 progress=meter,
             )
-        if given["json"]:
-            told = {name: report_dict(cost) for name, cost in costs.items()}
-            more = {"report": told.get("", told)} if report and told else {}
+        if options["json"]:
+            cost_json = {name: report_dict(cost) for name, cost in costs.items()}
+            report_json = {"report": cost_json.get("", cost_json)} if report and cost_json else {}
             click.echo(json_text({
                 "file": file.name, "convention": "records and elements from 1",
-                "records": [chosen.start + 1, chosen.stop], "form": form, "ddof": ddof,
-                "statistics": rows, **more,
+                "records": [selected.start + 1, selected.stop], "form": form, "ddof": ddof,
+                "statistics": rows, **report_json,
             }))  # fmt: skip
             return 0
-        click.echo(f"{file.name}, records {chosen.start + 1}-{chosen.stop} (from 1), {form}")
+        click.echo(f"{file.name}, records {selected.start + 1}-{selected.stop} (from 1), {form}")
         click.echo(as_text(rows))
         for name, cost in costs.items() if report else ():
             say(f"{name}: {report_line(cost)}" if name else report_line(cost))
@@ -389,7 +389,7 @@ def stats(
 @packed("target", Target)
 def convert(
     files: tuple[str, ...], output: str, forms: tuple[str, ...], target: Target, overwrite: bool,
-    threads: int, progress: bool | None, **given: Any,
+    threads: int, progress: bool | None, **options: Any,
 ) -> int:  # fmt: skip
     """Write files again with another byte order, other markers, or half the precision.
 
@@ -409,24 +409,24 @@ def convert(
     outputs = {path: Path(output, Path(path).name) if folder else Path(output) for path in files}
     of_output: dict[Path, str] = {}
     for path, name in outputs.items():
-        if (other := of_output.setdefault(name, path)) != path:
-            raise click.UsageError(f"{other} and {path} would both become {name}")
+        if (first_path := of_output.setdefault(name, path)) != path:
+            raise click.UsageError(f"{first_path} and {path} would both become {name}")
 
     def act(path: str) -> int:
         name = outputs[path]
         with (
             _progress.progress(progress, "convert") as meter,
-            file_for(str(name), Path(path).suffix) as new,
+            file_for(str(name), Path(path).suffix) as path_to_write,
         ):
-            records = _opened(path, given).convert(
-                new,
+            records = _opened(path, options).convert(
+                path_to_write,
                 **target.options,
                 forms=forms,
                 overwrite=overwrite,
                 threads=threads,
                 progress=meter,
             )
-        if given["json"]:
+        if options["json"]:
             answer = {"file": path, "output": str(name), "records": records}
             print_answer(answer | {"bytes": bytes_of(str(name))}, str(name))
         else:

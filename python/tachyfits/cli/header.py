@@ -1,4 +1,4 @@
-"""`tachyfits header`: cards."""
+"""`tachyfits header`: print or change cards."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def command(
     if raw and (common.json or keywords):
         raise click.UsageError("--raw excludes --json and --keyword")
 
-    several = len(common.files) > 1 or common.hdu == "all"
+    has_titles = len(common.files) > 1 or common.hdu == "all"
     is_value = len(keywords) == 1 and not is_pattern(keywords[0])
 
     def show(file: File) -> None:
         hdus = list(common.descriptions(file, default="0"))
-        missing = dict.fromkeys(keywords)
+        unmatched = dict.fromkeys(keywords)
         for hdu in hdus:
             if raw:
                 click.echo(_raw_text(hdu))
@@ -86,43 +86,43 @@ def command(
             cards = list(hdu.stored_header.cards)
             if keywords:
                 cards = list(chain.from_iterable(by_keyword.values()))
-                missing = {keyword: None for keyword in missing if not by_keyword[keyword]}
+                unmatched = {keyword: None for keyword in unmatched if not by_keyword[keyword]}
             if keywords and not cards:
                 continue
             if common.json:
                 click.echo(json_text(_as_json(hdu, cards)))
             else:
-                click.echo(_as_text(_title(hdu) if several else "", cards, is_value))
-        if missing and not raw:
-            raise _not_there(file, common.hdu, hdus, looked_up(next(iter(missing))))
+                click.echo(_as_text(_title(hdu) if has_titles else "", cards, is_value))
+        if unmatched and not raw:
+            raise _not_there(file, common.hdu, hdus, looked_up(next(iter(unmatched))))
 
     return common.each(show)
 
 
 def _cards_of(hdu: Hdu, keyword: str) -> list[Card]:
-    """Return the cards of a keyword, or of all that a pattern is of; the first of duplicates."""
+    """Return the cards of a keyword or pattern; only the first of duplicates."""
     cards = hdu.stored_header.cards
     name = meant_keyword(cards, keyword)
-    found: list[Card] = []
-    seen = set()
+    result: list[Card] = []
+    keywords = set()
     for card in matching(cards, name) if is_pattern(name) else cards:
-        own = card.keyword.upper()
-        is_it = is_pattern(name) or own == name
-        if is_it and (own not in seen or own in COMMENTARY):
-            found.append(card)
-            seen.add(own)
-    return found
+        card_keyword = card.keyword.upper()
+        is_it = is_pattern(name) or card_keyword == name
+        if is_it and (card_keyword not in keywords or card_keyword in COMMENTARY):
+            result.append(card)
+            keywords.add(card_keyword)
+    return result
 
 
-def _not_there(file: File, named: str | None, hdus: list[Hdu], name: str) -> FormatError:
-    place = f"{file.name}: HDU {hdus[0].index} (counted from 0): no keyword {name}"
-    where = f"--hdu {hdus[0].index}"
-    if named == "all":
-        place, where = f"{file.name}: no HDU has the keyword {name}", "--hdu all"
-    hint = f"see the cards: tachyfits header {file.name} {where}"
-    if named is None and len(file) > 1:
+def _not_there(file: File, hdu_option: str | None, hdus: list[Hdu], name: str) -> FormatError:
+    problem = f"{file.name}: HDU {hdus[0].index} (counted from 0): no keyword {name}"
+    option = f"--hdu {hdus[0].index}"
+    if hdu_option == "all":
+        problem, option = f"{file.name}: no HDU has the keyword {name}", "--hdu all"
+    hint = f"see the cards: tachyfits header {file.name} {option}"
+    if hdu_option is None and len(file) > 1:
         hint = f"--hdu all looks in all {len(file)} HDUs; {hint}"
-    return FormatError(f"{place}\nhint: {hint}")
+    return FormatError(f"{problem}\nhint: {hint}")
 
 
 def _title(hdu: Hdu) -> str:
@@ -131,7 +131,7 @@ def _title(hdu: Hdu) -> str:
 
 
 def _as_text(title: str, cards: list[Card], is_value: bool) -> str:
-    """Return cards as lines below the title, if there is one; values after it."""
+    """Return cards as lines after an optional title, or values with the title in the same line."""
     if not is_value:
         return "\n".join([*([title] if title else []), *map(card_line, cards)])
     before = f"{title} " if title else ""
@@ -143,7 +143,7 @@ def _as_text(title: str, cards: list[Card], is_value: bool) -> str:
 
 def _raw_text(hdu: Hdu) -> str:
     raw = hdu.stored_header.raw or b""
-    # Latin-1 shows every byte as one character; control characters would upset a terminal.
+    # Latin-1 maps every byte to one character; replace control characters for the terminal.
     text = "".join(c if c.isprintable() else "?" for c in raw.decode("latin-1"))
     lines = [text[start : start + 80] for start in range(0, len(text), 80)]
     return "\n".join(line.rstrip() for line in lines)

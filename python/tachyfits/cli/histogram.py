@@ -1,4 +1,4 @@
-"""`tachyfits histogram`: counts in bins, as numbers or as a plot."""
+"""`tachyfits histogram`: count pixels in bins, as numbers or as a plot."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ def command(
         raise click.UsageError("--per-region: only with --region")
 
     def show(file: File) -> None:
-        own = common.image(file)
-        image = values.of(own)
+        source = common.image(file)
+        image = values.of(source)
         if per_region:
             with common.meter("histogram") as progress:
                 columns = pixels.of(image).histograms(bins=bins, range=limits, progress=progress)
-            _write(own, columns, document, common)
+            _write(source, columns, document, common)
             return
         with common.meter("histogram") as progress:
             histogram = pixels.of(image).histogram(bins, limits, progress=progress)
@@ -93,7 +93,7 @@ def command(
 
             paper = document.paper
             figure = histogram_figure(
-                histogram, unit=image.unit, log=log, title=paper.titled(title(own)),
+                histogram, unit=image.unit, log=log, title=paper.titled(title(source)),
                 label=paper.label, figsize=paper.figsize,
             )  # fmt: skip
             document.draw(figure)
@@ -104,8 +104,8 @@ def command(
             columns.write(document.path or "", overwrite=document.overwrite)
         else:
             suffix = document.suffix or (".json" if common.json else ".txt")
-            document.write(_text(own, histogram, image.unit, suffix))
-        document.tell(common, own)
+            document.write(_text(source, histogram, image.unit, suffix))
+        document.tell(common, source)
 
     return common.each(show)
 

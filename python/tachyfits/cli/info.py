@@ -1,4 +1,4 @@
-"""`tachyfits info`: the HDUs of files."""
+"""`tachyfits info`: list the HDUs of files."""
 
 from __future__ import annotations
 
@@ -53,47 +53,47 @@ def _as_text(file: File, hdus: list[Hdu]) -> str:
 
 
 def _compression_lines(file: File, hdu: Hdu) -> list[str]:
-    """Say how an image or a table is compressed in tiles, if it is."""
-    found = compression_of(hdu)
-    if found is None or stored_table(hdu) is None or not found.tile:
+    """Describe the tile compression of an image or table; empty if there is none."""
+    compression = compression_of(hdu)
+    if compression is None or stored_table(hdu) is None or not compression.tile:
         return []
     if isinstance(hdu, ImageHdu):
-        tile = " x ".join(map(str, reversed(found.tile)))
-        memory = math.prod(found.tile) * abs(hdu.bitpix) // 8
+        tile = " x ".join(map(str, reversed(compression.tile)))
+        memory = math.prod(compression.tile) * abs(hdu.bitpix) // 8
     else:
-        tile = f"{found.tile[0]} row{'' if found.tile[0] == 1 else 's'}"
-        memory = min(found.tile[0], axes_of(hdu)[1]) * axes_of(hdu)[0]
-    how = f", floats quantised with {found.quantisation}" if found.quantisation else ""
-    steps = _steps(file, hdu) if found.quantisation else None
+        tile = f"{compression.tile[0]} row{'' if compression.tile[0] == 1 else 's'}"
+        memory = min(compression.tile[0], axes_of(hdu)[1]) * axes_of(hdu)[0]
+    how = f", floats quantised with {compression.quantisation}" if compression.quantisation else ""
+    steps = _steps(file, hdu) if compression.quantisation else None
     if steps is not None:
-        least, largest = (f"{step:.4g}" for step in steps)
-        how += f" in steps of {least}" + ("" if least == largest else f" to {largest}")
-    ratio = hdu.data_bytes / found.stored_bytes if found.stored_bytes else 0.0
+        smallest, largest = (f"{step:.4g}" for step in steps)
+        how += f" in steps of {smallest}" + ("" if smallest == largest else f" to {largest}")
+    ratio = hdu.data_bytes / compression.stored_bytes if compression.stored_bytes else 0.0
     return [
-        f"  HDU {hdu.index}: {found.algorithm}, tiles of {tile} ({size_text(memory)}){how}; "
-        f"{size_text(found.stored_bytes)} stored, ratio {ratio:.2f}"
+        f"  HDU {hdu.index}: {compression.algorithm}, tiles of {tile} ({size_text(memory)}){how}; "
+        f"{size_text(compression.stored_bytes)} stored, ratio {ratio:.2f}"
     ]
 
 
 def _steps(file: File, hdu: Hdu) -> tuple[float, float] | None:
-    """Return the least and the largest step of quantised tiles; None if they are not known."""
+    """Return the smallest and the largest step of quantised tiles; None if unknown."""
     if file.path is None:  # standard input
         return None
     with warnings.catch_warnings():
-        # The warning that rows are tiles is not about this output.
+        # Suppress the warning that rows are tiles, which does not apply here.
         warnings.simplefilter("ignore", TachyfitsWarning)
         try:
             with tachyfits.open(file.path, decompress_tiles=False) as raw:
-                stored = raw.table(hdu.index)
-                if "ZSCALE" not in stored:
+                table = raw.table(hdu.index)
+                if "ZSCALE" not in table:
                     return None
-                wanted = [name for name in ("GZIP_COMPRESSED_DATA", "ZSCALE") if name in stored]
-                tiles = stored.read(wanted, raw=True)
+                columns = [name for name in ("GZIP_COMPRESSED_DATA", "ZSCALE") if name in table]
+                tiles = table.read(columns, raw=True)
         except TachyfitsError:
             return None
     scales = tiles["ZSCALE"]
-    if "GZIP_COMPRESSED_DATA" in wanted:
-        # Tiles that are stored bit for bit have no step.
+    if "GZIP_COMPRESSED_DATA" in columns:
+        # Losslessly stored tiles have no step.
         scales = scales[tiles["GZIP_COMPRESSED_DATA"].lengths == 0]
     return (float(scales.min()), float(scales.max())) if len(scales) else None
 
@@ -118,19 +118,19 @@ def _row(hdu: Hdu) -> tuple[str, ...]:
 
 
 def _axes(hdu: Hdu) -> list[int]:
-    """Return the lengths of the axes in FITS order: of random groups those of their arrays."""
+    """Return the lengths of the axes in FITS order; for random groups, the axes of their arrays."""
     if hdu.kind == "random groups" and isinstance(hdu, ImageHdu) and problem_of(hdu) is None:
         return list(reversed(hdu.shape))
     return axes_of(hdu)
 
 
 def _type_text(image: ImageHdu) -> str:
-    stored = f"BITPIX {image.bitpix}"
-    return f"{type_name(image)} ({stored})"
+    bitpix_text = f"BITPIX {image.bitpix}"
+    return f"{type_name(image)} ({bitpix_text})"
 
 
 def _warnings(file: File, hdus: list[Hdu]) -> list[str]:
-    """Return what is odd in the file, and of which images it cannot be known what they are."""
+    """Return the warnings of the file, and the problems of images with unusable headers."""
     problems = (problem_of(hdu) for hdu in hdus if isinstance(hdu, ImageHdu))
     return [*map(str, file.warnings), *(str(problem) for problem in problems if problem)]
 

@@ -1,4 +1,4 @@
-"""`tachyfits match`: the rows of two tables side by side, if their positions match."""
+"""`tachyfits match`: join the rows of two tables by position."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEAD = 20
 
 @dataclass(frozen=True)
 class Rules:
-    """Which rows match, and which of them the result has."""
+    """Options for matching rows, and for the rows of the result."""
 
     radius: str
     kind: str
@@ -90,13 +90,13 @@ def command(common: Common, rules: Rules, output: str | None, overwrite: bool) -
     if output not in (None, STDOUT):
         format_of(output)
     first, second = common.files
-    with warnings_said(), common.open(first) as file, common.open(second) as other:
+    with warnings_said(), common.open(first) as file, common.open(second) as other_file:
         with placed(first):
             table = _table(file, common.hdu)
         with placed(second):
-            others = _table(other, rules.other_hdu)
+            other_table = _table(other_file, rules.other_hdu)
         rows = table.join(
-            others, rules.radius, kind=rules.kind, matches=rules.matches,
+            other_table, rules.radius, kind=rules.kind, matches=rules.matches,
             names=_names(rules.positions), other_names=_names(rules.other_positions),
         )  # fmt: skip
         if output is not None:
@@ -111,7 +111,7 @@ def _names(text: str | None) -> list[str] | None:
 
 
 def _table(file: File, name: str | None) -> Table:
-    """Return the table that an option names; the first one without."""
+    """Return the table of an option; by default the first one."""
     if name is None:
         candidates, problem = list(file), "no HDU is a table"
     else:
@@ -124,7 +124,7 @@ def _table(file: File, name: str | None) -> Table:
 
 
 def _report(common: Common, rows: Columns, output: str | None) -> None:
-    """Print the rows, or what was written."""
+    """Print the rows, or report the output file."""
     if common.json:
         answer: dict[str, Any] = {
             "files": list(common.files),

@@ -1,4 +1,4 @@
-"""`tachyfits math`: an expression over images, written as it is computed."""
+"""`tachyfits math`: compute an expression over images."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tachyfits.header import CONVENTIONS, Asked
 from tachyfits.image import evaluated
 from tachyfits.text import STANDARD_STATISTICS
 
-#: A name and what it stands for.
+#: NAME=INPUT.
 _INPUT = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.+?)\s*", re.DOTALL)
-#: A file, perhaps one HDU of it, perhaps an axis: cube.fits[SCI,2]@z.
+#: A file with an optional HDU and axis: cube.fits[SCI,2]@z.
 _FILE = re.compile(r"(?P<path>.+?)(?:\[(?P<hdu>[^\[\]]+)\])?(?:@(?P<axis>[xyz]))?", re.DOTALL)
 
 
 def _table() -> str:
-    """Return the functions as lines of the help."""
+    """Return the lines of the help that list the functions."""
     rows = [
         (f"{' or '.join(names)}({arguments})", meaning)
         for names, arguments, meaning in info.functions()
@@ -36,10 +36,10 @@ def _table() -> str:
 
 
 class _Help(click.Command):
-    """The command, whose help ends with the table of functions."""
+    """The command; its help ends with a list of functions."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the functions."""
+        """Write the list of functions."""
         with formatter.section("Functions"):
             formatter.write(_table() + "\n")
 
@@ -122,9 +122,9 @@ def command(
                 raise click.UsageError(
                     "--beam, --frequency, --rest and --convention are for --unit"
                 )
-            asked = Asked(**conversion)
+            parameters = Asked(**conversion)
             result = evaluated(
-                expression, inputs, _dtype(output.bitpix), unit, asked, strict=common.strict
+                expression, inputs, _dtype(output.bitpix), unit, parameters, strict=common.strict
             )
             if not output.output:
                 _show(common, expression, result, report=output.report)
@@ -136,25 +136,25 @@ def command(
 
 
 def _inputs(texts: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Read NAME=INPUT of each argument."""
-    found: list[tuple[str, str]] = []
+    """Parse the arguments NAME=INPUT."""
+    inputs: list[tuple[str, str]] = []
     for text in texts:
         match = _INPUT.fullmatch(text)
         if match is None:
             raise click.BadParameter(
                 f"invalid input {text!r}: write a=cube.fits", param_hint="'NAME=INPUT'"
             )
-        if match[1] in dict(found):
+        if match[1] in dict(inputs):
             raise click.BadParameter(
                 f"{text!r}: {match[1]} names two inputs",
                 param_hint="'NAME=INPUT'",
             )
-        found.append((match[1], match[2]))
-    return found
+        inputs.append((match[1], match[2]))
+    return inputs
 
 
 def _value(common: Common, text: str, files: ExitStack) -> Any:
-    """Return the number or the image that an input is."""
+    """Return the number or the image of an input."""
     try:
         return float(text)
     except ValueError:
@@ -167,7 +167,7 @@ def _value(common: Common, text: str, files: ExitStack) -> Any:
 
 
 def _dtype(bitpix: str | None) -> str | None:
-    """Return what to compute: float64 before values are made integers, so that they round once."""
+    """Return the type to compute; float64 for integer outputs, so that values are rounded once."""
     if bitpix is None:
         return None
     return "float32" if bitpix == "-32" else "float64"
@@ -180,9 +180,9 @@ def _show(common: Common, expression: str, result: Image, *, report: bool) -> No
     values = {name: getattr(stats, name) for name in STANDARD_STATISTICS}
     cost = stats.report if report else None
     if common.json:
-        more = {} if cost is None else {"report": report_dict(cost)}
+        cost_json = {} if cost is None else {"report": report_dict(cost)}
         answer = described(result, file=expression, expression=expression, statistics=values)
-        click.echo(json_text(answer | more))
+        click.echo(json_text(answer | cost_json))
         return
     click.echo(heading(result, expression))
     width = max(map(len, STANDARD_STATISTICS))

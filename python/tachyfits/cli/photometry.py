@@ -1,4 +1,4 @@
-"""`tachyfits photometry`: fluxes of regions of an image, less a background, with errors."""
+"""`tachyfits photometry`: background-subtracted fluxes of regions of an image, with errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COLUMNS = ("flux", "error", "area", "background", "noise")
 
 @dataclass(frozen=True)
 class Measure:
-    """The options of the measurement: background, noise and unit."""
+    """Options of the measurement: background, noise and unit."""
 
     background: str | None
     noise: str | None
@@ -95,25 +95,25 @@ def command(
 
     def show(file: File) -> None:
         image = common.image(file)
-        found = _plane(image, pixels).photometry(pixels.selection.regions, **measure.options)
+        result = _plane(image, pixels).photometry(pixels.selection.regions, **measure.options)
         suffix = document.suffix or (".json" if common.json else ".csv" if as_csv else ".txt")
-        document.write(_text(image, pixels.names, found, suffix))
+        document.write(_text(image, pixels.names, result, suffix))
         document.tell(common, image)
 
     return common.each(show)
 
 
 def _plane(image: Image, pixels: PixelOptions) -> Image:
-    """Return the plane that the other options choose."""
+    """Return the plane selected by the options other than regions."""
     selection = replace(pixels.selection, regions=None)
     return image if selection.keeps_axes else image.select(selection)
 
 
-def _text(image: Image, names: list[str], found: Photometry, suffix: str) -> str:
-    table = found.to_dict() | {"region": names}
+def _text(image: Image, names: list[str], result: Photometry, suffix: str) -> str:
+    table = result.to_dict() | {"region": names}
     if suffix == ".json":
         return json_text(described(image, photometry=table)) + "\n"
-    units = [table["flux_unit"], table["error_unit"], "pixels", found.unit, found.unit]
+    units = [table["flux_unit"], table["error_unit"], "pixels", result.unit, result.unit]
     heads = [
         f"{name}[{unit}]".replace(" ", "") if unit else name
         for name, unit in zip(COLUMNS, units, strict=True)

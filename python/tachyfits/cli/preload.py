@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
-#: The library that comes before CFITSIO.
+#: The library that is loaded before CFITSIO.
 NAME = "libtachyfits_cfitsio.so"
 
-#: Where `make capi` installs, from the folder of the sources.
+#: Folders of `make capi`, relative to the sources.
 BUILT = ("target/capi/lib", "target/release")
 
 
@@ -71,8 +71,8 @@ def command(
       tachyfits preload --mode check --report report.txt imcopy image.fits copy.fits
       tachyfits preload --threads 1 python analysis.py
     """
-    found = shutil.which(program)
-    if found is None:
+    executable = shutil.which(program)
+    if executable is None:
         raise click.BadParameter(
             f"expected a program, found no {program!r} in PATH", param_hint="PROGRAM"
         )
@@ -81,34 +81,36 @@ def command(
     if least is not None:
         variables["TACHYFITS_CFITSIO_LEAST"] = str(least)
     if report is not None:
-        # The program may change its folder.
+        # Use an absolute path: the program may change its working directory.
         variables["TACHYFITS_CFITSIO_REPORT"] = str(report.resolve())
     if threads is not None:
         variables["TACHYFITS_THREADS"] = str(threads)
     sys.stdout.flush()
-    os.execve(found, [program, *arguments], {**os.environ, **variables})
+    os.execve(executable, [program, *arguments], {**os.environ, **variables})
 
 
 def environment(library: Path, preloaded: str) -> dict[str, str]:
-    """Return the variable that loads the library before others that are loaded so."""
-    others = [name for name in preloaded.replace(":", " ").split() if Path(name).name != NAME]
+    """Return LD_PRELOAD with the library before other preloaded libraries."""
+    other_libraries = [
+        name for name in preloaded.replace(":", " ").split() if Path(name).name != NAME
+    ]
     path = str(library.resolve())
     if " " in path or ":" in path:
         raise click.UsageError(
             f"invalid library {path!r}: expected a path without blanks and colons, because "
             "LD_PRELOAD separates names by them; install it elsewhere"
         )
-    return {"LD_PRELOAD": ":".join([path, *others])}
+    return {"LD_PRELOAD": ":".join([path, *other_libraries])}
 
 
 def find_library() -> Path:
     """Find the library: named by TACHYFITS_CFITSIO_LIBRARY, installed, or built in the sources."""
-    named = os.environ.get("TACHYFITS_CFITSIO_LIBRARY")
-    if named is not None:
-        if Path(named).is_file():
-            return Path(named)
+    path = os.environ.get("TACHYFITS_CFITSIO_LIBRARY")
+    if path is not None:
+        if Path(path).is_file():
+            return Path(path)
         raise click.UsageError(
-            f"invalid TACHYFITS_CFITSIO_LIBRARY {named!r}: expected {NAME}, found no file"
+            f"invalid TACHYFITS_CFITSIO_LIBRARY {path!r}: expected {NAME}, found no file"
         )
     root = Path(__file__).resolve().parents[3]
     folders = [Path(sys.prefix) / "lib", Path("/usr/local/lib"), Path("/usr/lib")]

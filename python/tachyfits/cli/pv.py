@@ -1,4 +1,4 @@
-"""`tachyfits pv`: a position-velocity cut along a path, as FITS and as a picture."""
+"""`tachyfits pv`: position-velocity cut along a path, as FITS and as a picture."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from tachyfits.cli._written import Output, output_options
 
 @dataclass(frozen=True)
 class Path:
-    """The options of the path."""
+    """Options of the path."""
 
     points: tuple[str, list[tuple[float, float]] | Region]
     sky: bool
 
     def of(self, image: Image) -> Any:
-        """Return the path as `Image.pv` takes it."""
+        """Return the path as an argument of `Image.pv`."""
         _, points = self.points
         if isinstance(points, Region):
             if self.sky:
@@ -59,7 +59,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Samples:
-    """The options of samples along the path."""
+    """Options of samples along the path."""
 
     width: int
     spacing: float
@@ -135,21 +135,21 @@ def command(
         check_output(picture, overwrite=output.overwrite)
 
     def cut(file: File) -> None:
-        own = common.image(file)
-        image = values.of(pixels.of(own))
+        source = common.image(file)
+        image = values.of(pixels.of(source))
         diagram = image.pv(path.of(image), **asdict(samples))
-        asked = {"path": path.points[0], **asdict(samples)}
+        parameters = {"path": path.points[0], **asdict(samples)}
         if picture is None:
-            output.write(common, diagram, "pv", own, **asked)
+            output.write(common, diagram, "pv", source, **parameters)
             return
         from tachyfits.plot import pv_figure
 
-        # A diagram that cannot be drawn is refused before its file is written.
+        # Draw first: an error must occur before the file is written.
         paper = drawing.paper
         figure = pv_figure(
-            diagram, title=paper.titled(title(own)), scale_bar=drawing.bar, **drawing.options
+            diagram, title=paper.titled(title(source)), scale_bar=drawing.bar, **drawing.options
         )
-        output.write(common, diagram, "pv", own, **asked)
+        output.write(common, diagram, "pv", source, **parameters)
         paper.save(figure, picture, overwrite=output.overwrite)
         say(f"{picture}: drawn")
 

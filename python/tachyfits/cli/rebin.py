@@ -1,4 +1,4 @@
-"""`tachyfits rebin`: blocks of pixels made one each, written as they are computed."""
+"""`tachyfits rebin`: combine blocks of pixels."""
 
 from __future__ import annotations
 

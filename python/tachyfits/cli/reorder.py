@@ -1,4 +1,4 @@
-"""`tachyfits reorder`: axes in another order, written as they are read."""
+"""`tachyfits reorder`: change the order of axes."""
 
 from __future__ import annotations
 

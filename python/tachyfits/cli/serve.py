@@ -18,7 +18,7 @@ from tachyfits.cli._serving import Served, options, run
     type=Served(),
 )
 @options
-def command(paths: tuple[Path | str, ...], **given: object) -> int:
+def command(paths: tuple[Path | str, ...], **server_options: object) -> int:
     """Serve files and folders: a viewer page, and an HTTP API for programs.
 
     Files open without preloading: tiles, spectra and cutouts are computed from the bytes of the
@@ -34,4 +34,4 @@ def command(paths: tuple[Path | str, ...], **given: object) -> int:
       tachyfits serve s3://survey/cubes
       tachyfits serve /data/alma --host 0.0.0.0 --name archive.example.org
     """
-    return run(paths, browser=False, **given)
+    return run(paths, browser=False, **server_options)

@@ -1,4 +1,4 @@
-"""`tachyfits smooth`: smoothing along an axis, written as it is computed."""
+"""`tachyfits smooth`: smooth along an axis or on the sky."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tachyfits.text import counted_axes, parse_numbers
 
 @dataclass(frozen=True)
 class AlongAxis:
-    """The options of a kernel along one axis."""
+    """Options of a kernel along one axis."""
 
     axis: str | None
     kernel: str
@@ -28,7 +28,7 @@ class AlongAxis:
 
 @dataclass(frozen=True)
 class Borders:
-    """The options of pixels beyond the image, and of undefined ones."""
+    """Options for pixels outside the image and for undefined pixels."""
 
     edge: str
     blanks: str
@@ -138,31 +138,31 @@ def command(
     refuse_together(ALONE)
     if sky is None:
         refuse_without("--sky", ["keep-beam"])
-    given = _weights(line.weights) if line.weights is not None else None
+    kernel_weights = _weights(line.weights) if line.weights is not None else None
     options = asdict(borders)
 
     def smooth(file: File) -> None:
-        own = common.image(file)
-        image = pixels.of(own)
+        source = common.image(file)
+        image = pixels.of(source)
         if sky is not None:
             smoothed = image.smooth_sky(_width(sky), update_beam=not keep_beam, **options)
-            return output.write(common, smoothed, "smooth", own)
+            return output.write(common, smoothed, "smooth", source)
         if beam is not None:
             smoothed = image.smooth(beam=beam, **options)
-            return output.write(common, smoothed, "smooth", own)
+            return output.write(common, smoothed, "smooth", source)
         smoothed = image.smooth(
-            line.kernel if given is None else given,
+            line.kernel if kernel_weights is None else kernel_weights,
             line.width,
             axis=None if line.axis is None else _numpy_axis(line.axis, image.ndim),
             every=line.every,
             **options,
         )
-        return output.write(common, smoothed, "smooth", own)
+        return output.write(common, smoothed, "smooth", source)
 
     return common.each(smooth)
 
 
-#: Options with which others have no meaning.
+#: Options, and the options that they exclude.
 ALONE = {
     "beam": ("axis", "kernel", "width", "weights", "every", "sky", "keep-beam"),
     "sky": ("axis", "kernel", "width", "weights", "every"),
@@ -171,7 +171,7 @@ ALONE = {
 
 
 def _numpy_axis(axis: str, ndim: int) -> int:
-    """Return the NumPy number, which counts from behind as FITS does from the front."""
+    """Return the negative NumPy number of an axis: FITS axis N is NumPy axis -N."""
     number = int(axis) if axis.isdigit() else "xyz".index(axis) + 1
     if number > ndim:
         raise usage(
@@ -181,14 +181,14 @@ def _numpy_axis(axis: str, ndim: int) -> int:
 
 
 def _weights(text: str) -> list[float]:
-    found = parse_numbers(text)
-    if found is None:
+    numbers = parse_numbers(text)
+    if numbers is None:
         raise click.BadParameter(f"invalid weights {text!r}: write 1,2,1", param_hint="'--weights'")
-    return list(found)
+    return list(numbers)
 
 
 def _width(text: str) -> float | tuple[float, ...] | str:
-    """Return a width: pixels if it is a number, or two, otherwise the text of an angle."""
+    """Parse a width: one or two numbers of pixels, else the text of an angle."""
     try:
         widths = tuple(float(word) for word in text.split(","))
     except ValueError:

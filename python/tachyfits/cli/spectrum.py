@@ -1,4 +1,4 @@
-"""`tachyfits spectrum`: a number for each channel, as text or as a plot."""
+"""`tachyfits spectrum`: one number per channel, as text or as a plot."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tachyfits.text import PERCENTILES
 
 @dataclass(frozen=True)
 class Values:
-    """The options of the numbers of a spectrum."""
+    """Options of the values of a spectrum."""
 
     statistic: str
     weights: str | None
@@ -86,8 +86,8 @@ def command(
       tachyfits spectrum cube.fits --region 'circle(512,480,12)' -o spectrum.svg
     """
     if as_csv and (common.json or document.suffix not in ("", ".csv")):
-        other = "--json" if common.json else f"-o {document.path}"
-        raise click.UsageError(f"--csv does not go with {other}: use one of them")
+        option = "--json" if common.json else f"-o {document.path}"
+        raise click.UsageError(f"--csv does not go with {option}: use one of them")
     document.check(common)
 
     pixels = pixels.with_line(line)
@@ -100,8 +100,8 @@ def command(
         if values.beam is not None:
             image = image.with_beam(values.beam)
         with common.meter("spectrum") as progress:
-            found = pixels.of(image).spectrum(**options, progress=progress)
-        spectra = found if isinstance(found, list) else [found]
+            result = pixels.of(image).spectrum(**options, progress=progress)
+        spectra = result if isinstance(result, list) else [result]
         cost = spectra[0].report if report else None
         suffix = document.suffix or (".json" if common.json else ".csv" if as_csv else ".txt")
         if cost is not None and suffix != ".json":
@@ -125,7 +125,7 @@ def command(
 
 
 def _channel_numbers(image: Image, pixels: PixelOptions) -> list[int]:
-    """Return the channels, counted from 1."""
+    """Return the channel numbers, counted from 1."""
     axis = image.coordinates.required_channel_axis()
     return [pixel + 1 for pixel in range(image.shape[axis])[pixels.index(image)[axis]]]
 
@@ -138,7 +138,7 @@ def _text(
     suffix: str,
     costs: dict[str, Any],
 ) -> str:
-    """Return the spectra in one of the written formats."""
+    """Return the spectra as text in the format of a suffix."""
     first = spectra[0]
     coordinates = first.axis.values
     if suffix == ".json":

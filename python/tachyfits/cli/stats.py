@@ -1,4 +1,4 @@
-"""`tachyfits stats`: the statistics of an image, a section, regions, planes."""
+"""`tachyfits stats`: statistics of an image, a section, regions or planes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from tachyfits.text import STANDARD_STATISTICS, UNITLESS, fits_position
 
 @dataclass(frozen=True)
 class Measure:
-    """The options of the statistics: planes, divisor and flux."""
+    """Options of the statistics: planes, divisor and flux."""
 
     per_plane: bool
     ddof: int
@@ -118,14 +118,14 @@ def command(
         raise click.UsageError("several images cannot share one output")
 
     def show(file: File) -> None:
-        for own in common.images(file):
-            image = values.of(own)
+        for source in common.images(file):
+            image = values.of(source)
             if order:
                 rows, costs = _ordered(common, image, pixels, per_plane, order)
             else:
-                with reports() as found:
+                with reports() as measured:
                     rows = (_planes if per_plane else _whole)(common, image, pixels, ddof)
-                costs = {"": found[-1]}
+                costs = {"": measured[-1]}
             flux_unit = (
                 _add_fluxes(common, image, pixels, per_plane, rows) if measure.flux else None
             )
@@ -136,18 +136,20 @@ def command(
             elif document.suffix == ".csv":
                 document.write(_as_csv(rows))
             elif document.suffix == ".json" or (common.json and document.path is None):
-                told = {name: report_dict(cost) for name, cost in costs.items()}
-                more = {"report": told.get("", told)} if report and told else {}
+                cost_json = {name: report_dict(cost) for name, cost in costs.items()}
+                report_json = (
+                    {"report": cost_json.get("", cost_json)} if report and cost_json else {}
+                )
                 fluxed = {} if flux_unit is None else {"flux_unit": flux_unit}
-                named = {"file": own.file.name, "hdu": own.index}
-                answer = _as_json(image, pixels, ddof, rows) | named | fluxed | more
+                identity = {"file": source.file.name, "hdu": source.index}
+                answer = _as_json(image, pixels, ddof, rows) | identity | fluxed | report_json
                 document.write(json_text(answer) + "\n")
                 if document.path is None:
                     continue
             else:
-                top = heading(image, f"{own.file.name}, HDU {own.index}")
+                top = heading(image, f"{source.file.name}, HDU {source.index}")
                 document.write(f"{top}\n{_as_text(image, rows, flux_unit)}\n")
-            document.tell(common, own)
+            document.tell(common, source)
             for name, cost in costs.items() if report else ():
                 say(f"{name}: {report_line(cost)}" if name else report_line(cost))
 
@@ -155,7 +157,7 @@ def command(
 
 
 def _whole(common: Common, image: Image, pixels: PixelOptions, ddof: int) -> list[dict[str, Any]]:
-    """Return a row for each region, or one."""
+    """Return one row per region, or a single row without regions."""
     with common.meter("stats") as progress:
         states = statistics_of_regions(pixels.of(image), progress)
     labels: list[str | None] = [*pixels.names] or [None]
@@ -177,7 +179,7 @@ def _state(state: Stats, ddof: int, image: Image, slices: tuple[slice, ...]) -> 
 
 
 def _planes(common: Common, image: Image, pixels: PixelOptions, ddof: int) -> list[dict[str, Any]]:
-    """Return a row for each plane, of each region."""
+    """Return one row per plane and region."""
     _check_planes(image)
     with common.meter("stats") as progress:
         arrays = reduced_arrays(
@@ -205,7 +207,7 @@ def _ordered(
     per_plane: bool,
     order: OrderOptions,
 ) -> tuple[list[dict[str, Any]], dict[str, Report]]:
-    """Return the rows of order statistics, and what they cost."""
+    """Return the rows of order statistics and their costs."""
     if per_plane:
         _check_planes(image)
     labels: list[str | None] = [*pixels.names] or [None]
@@ -226,7 +228,7 @@ def _ordered(
 def _add_fluxes(
     common: Common, image: Image, pixels: PixelOptions, per_plane: bool, rows: list[dict[str, Any]]
 ) -> str:
-    """Add the flux to each row; return its unit."""
+    """Add the flux to each row and return its unit."""
     with common.meter("flux") as progress:
         values, unit = flux_values(
             pixels.of(image),
@@ -246,14 +248,14 @@ def _check_planes(image: Image) -> None:
 
 
 def _plane_numbers(image: Image, slices: tuple[slice, ...]) -> list[list[int]]:
-    """Return NAXIS3, NAXIS4, ... of each plane, counted from 1, in the order of the planes."""
-    places = [
+    """Return the FITS pixels of each plane along NAXIS3, NAXIS4, ..., in the order of planes."""
+    axes = [
         range(length)[piece] for piece, length in zip(slices[:-2], image.shape[:-2], strict=True)
     ]
-    shape = tuple(len(axis) for axis in places)
+    shape = tuple(len(axis) for axis in axes)
     return [
-        [axis[n] + 1 for n, axis in zip(reversed(where), reversed(places), strict=True)]
-        for where in np.ndindex(*shape)
+        [axis[n] + 1 for n, axis in zip(reversed(index), reversed(axes), strict=True)]
+        for index in np.ndindex(*shape)
     ]
 
 
@@ -270,7 +272,7 @@ def _as_json(
 
 
 def _cells(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Return the columns of rows that have values; a list of one number is a number."""
+    """Convert rows to columns without empty ones; a list of one number becomes the number."""
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     return {
         name: [
@@ -285,14 +287,16 @@ def _cells(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _columns(image: Image, rows: list[dict[str, Any]], flux_unit: str | None) -> Columns:
-    """Return rows as columns with units; positions are text, x first, from 1."""
-    found = {}
+    """Convert rows to columns with units; positions are text, x first, from 1."""
+    columns = {}
     for name, values in _cells(rows).items():
         is_text = any(isinstance(value, str) for value in values)
-        found[name] = np.array(["" if v is None else str(v) for v in values] if is_text else values)
-    units = {name: image.unit for name in found if name not in UNITLESS} | {"flux": flux_unit}
-    units = {name: None if found[name].dtype.kind == "U" else units.get(name) for name in found}
-    return columns_of(found, units | {"plane": None})
+        columns[name] = np.array(
+            ["" if v is None else str(v) for v in values] if is_text else values
+        )
+    units = {name: image.unit for name in columns if name not in UNITLESS} | {"flux": flux_unit}
+    units = {name: None if columns[name].dtype.kind == "U" else units.get(name) for name in columns}
+    return columns_of(columns, units | {"plane": None})
 
 
 def _as_csv(rows: list[dict[str, Any]]) -> str:
@@ -305,21 +309,21 @@ def _as_csv(rows: list[dict[str, Any]]) -> str:
 def _as_text(image: Image, rows: list[dict[str, Any]], flux_unit: str | None) -> str:
     if len(rows) == 1 and "plane" not in rows[0]:
         return _single(image, rows[0], flux_unit)
-    shown = [name for name in rows[0] if any(row[name] is not None for row in rows)]
-    table = [[cell_text(row[name]) for name in shown] for row in rows]
-    if flux_unit and "flux" in shown:
-        shown[shown.index("flux")] = f"flux[{flux_unit}]".replace(" ", "")
-    return columns_text(shown, table)
+    columns = [name for name in rows[0] if any(row[name] is not None for row in rows)]
+    table = [[cell_text(row[name]) for name in columns] for row in rows]
+    if flux_unit and "flux" in columns:
+        columns[columns.index("flux")] = f"flux[{flux_unit}]".replace(" ", "")
+    return columns_text(columns, table)
 
 
 def _single(image: Image, row: dict[str, Any], flux_unit: str | None) -> str:
-    """Return one set of statistics, a line each, with unit and position."""
+    """Return a single row as one line per statistic, with unit and position."""
     lines = []
     for name in row:
         if name == "region" or name.endswith("_position"):
             continue
         unit = "" if name in UNITLESS else (flux_unit if name == "flux" else image.unit) or ""
         position = row.get(f"{name}_position")
-        where = f"at {cell_text(position)}" if position else ""
-        lines.append((name, number_text(row[name]), unit, where))
+        location = f"at {cell_text(position)}" if position else ""
+        lines.append((name, number_text(row[name]), unit, location))
     return "\n".join([*coordinate_lines(image), aligned(lines, right=[1])])

@@ -1,4 +1,4 @@
-"""`tachyfits table`: the columns of a table, its rows, and its way into other formats."""
+"""`tachyfits table`: show columns and rows of a table, and convert it to other formats."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tachyfits.writing import write_stream
 #: Default number of rows shown.
 HEAD = 20
 
-#: Rows that are printed at a time: the first ones soon, for a reader that wants no more.
+#: Number of rows printed at a time, so that the first rows appear soon.
 PRINTED_ROWS = 10_000
 
 COLUMN_HEADING = ("column", "name", "TFORM", "type", "unit", "null", "description")
@@ -42,7 +42,7 @@ COLUMN_HEADING = ("column", "name", "TFORM", "type", "unit", "null", "descriptio
 
 @dataclass(frozen=True)
 class RowOptions:
-    """Which rows: the options of the command."""
+    """Options that select rows."""
 
     where: str | None
     cone: str | None
@@ -54,12 +54,12 @@ class RowOptions:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every row is meant."""
+        """Whether all rows are selected."""
         return not (self.where or self.cone or self.rows or self.gti or self.head is not None)
 
     @property
     def names(self) -> list[str] | None:
-        """The columns of the positions; None: those that UCDs or names show."""
+        """The columns of the positions; None: detected by UCD or name."""
         if self.cone_columns is None:
             return None
         names = [name.strip() for name in self.cone_columns.split(",")]
@@ -178,27 +178,27 @@ def command(
 
     if which.gti is not None and which.rows is not None:
         raise click.UsageError("choose one of --gti and --rows")
-    names, asked = which.names, None if which.rows is None else which.rows[1]
-    most = HEAD if head is None and asked is None and output is None else head
+    names, row_range = which.names, None if which.rows is None else which.rows[1]
+    limit = HEAD if head is None and row_range is None and output is None else head
 
     def show(
         file: File, made: Made | None = None, places: list[str | int] | None = None,
-        some: RowChoice = asked,
+        some: RowChoice = row_range,
     ) -> None:  # fmt: skip
         table = _table(common, file)
         if which.gti is not None:
             some = rows_in_intervals(common, table, which.gti, which.time)
         where = _within(table, which.where, cone, names)
-        chosen = places or chosen_columns(table, columns)
+        selected = places or chosen_columns(table, columns)
         if listed:
-            click.echo(_listed(common, table, chosen))
+            click.echo(_listed(common, table, selected))
         elif output == STDOUT:
-            _print(common, table, chosen, some, where, most)
+            _print(common, table, selected, some, where, limit)
         elif output is not None:
-            _write(common, table, chosen, _numbers(table, some, where, most, None), output,
+            _write(common, table, selected, _numbers(table, some, where, limit, None), output,
                    overwrite)  # fmt: skip
         else:
-            _show(common, table, chosen, some, where, most, made)
+            _show(common, table, selected, some, where, limit, made)
 
     if FORMATS.get(Path(path).suffix.lower(), "fits") == "fits":
         return common.each(show)
@@ -208,31 +208,36 @@ def command(
         raise usage(f"{path}: --cone and --gti need a FITS table", "write one first: -o table.fits")
     with warnings_said():
         source = open_table_file(path)
-    chosen = chosen_places(columns, source.keys, source.place)
+    selected = chosen_places(columns, source.keys, source.place)
     if listed:
-        list_columns(common, source, chosen)
+        list_columns(common, source, selected)
         return 0
-    taken = chosen_slice(asked, source.rows, source.name)
+    selected_rows = chosen_slice(row_range, source.rows, source.name)
     if output not in (None, STDOUT) and which.is_whole and format_of(str(output)) == "fits":
-        return _make(common, source if chosen is None else source.only(chosen), str(output),
+        return _make(common, source if selected is None else source.only(selected), str(output),
                      overwrite)  # fmt: skip
-    needed = places_needed(source, chosen, where)
-    part, some, count = source.only(needed), asked, None
+    needed_columns = places_needed(source, selected, where)
+    part, some, count = source.only(needed_columns), row_range, None
     if where is None:
-        count, some = taken.stop - taken.start, None
-        first = taken if most is None else _first(taken, most)
+        count, some = selected_rows.stop - selected_rows.start, None
+        first = selected_rows if limit is None else _first(selected_rows, limit)
         part = part.between(first.start, first.stop)
-    shown = needed if chosen is None else list(dict.fromkeys(chosen))
+    shown_columns = needed_columns if selected is None else list(dict.fromkeys(selected))
     with as_fits(common, part) as file:
-        made = Made(source.only(shown), count)
-        show(file, made, None if chosen is None else [needed.index(at) for at in chosen], some)
+        made = Made(source.only(shown_columns), count)
+        show(
+            file,
+            made,
+            None if selected is None else [needed_columns.index(at) for at in selected],
+            some,
+        )
     return 0
 
 
 def _within(
     table: Table, where: str | None, cone: str | None, names: list[str] | None
 ) -> str | None:
-    """Return the condition of rows with that of a cone."""
+    """Return the condition for rows combined with the condition of a cone."""
     if cone is None:
         return where
     condition = cone_condition(table.columns, cone_of_text(cone), names)
@@ -241,14 +246,15 @@ def _within(
 
 @dataclass(frozen=True)
 class Made:
-    """Source of a table: the columns of a file of another format.
+    """The file of another format that a table was converted from.
 
     Attributes
     ----------
     source
-        The file with the columns that are shown.
+        The file, with the shown columns.
     count
-        Of how many rows the table has the first; None: it has all of the file.
+        Number of selected rows, if the table may only have the first of them; None: the table has
+        all rows of the file.
     """
 
     source: TableFile
@@ -256,14 +262,14 @@ class Made:
 
 
 def _table(common: Common, file: File) -> Table:
-    """Return the table that ``--hdu`` names; the first one without."""
+    """Return the table of ``--hdu``; by default the first one."""
     if common.hdu == "all":
         raise click.UsageError("invalid --hdu all: expected one table")
-    named = common.hdu is not None
+    is_named = common.hdu is not None
     for hdu in common.hdus(file):
         if isinstance(hdu, Table):
             return hdu
-        if named:
+        if is_named:
             raise usage(
                 f"{file.name}: HDU {hdu.index} ({hdu.kind}) is not a table",
                 f"see the list of HDUs: tachyfits info {file.name}",
@@ -276,16 +282,16 @@ def _table(common: Common, file: File) -> Table:
 def _numbers(
     table: Table, rows: RowChoice, where: str | None, head: int | None, threads: int | None
 ) -> Any:
-    """Return which rows: a slice, or the numbers of those for which the condition holds."""
-    chosen = chosen_rows(table, rows)
+    """Return the selected rows: a slice, or the numbers of rows that satisfy the condition."""
+    selection = chosen_rows(table, rows)
     if where is None:
-        return chosen if head is None else _first(chosen, head)
-    found = table.where(where, rows=chosen, threads=threads)
-    return found if head is None else _first(found, head)
+        return selection if head is None else _first(selection, head)
+    matches = table.where(where, rows=selection, threads=threads)
+    return matches if head is None else _first(matches, head)
 
 
 def _first(rows: Any, count: int) -> Any:
-    """Return the first ``count`` of rows."""
+    """Return the first ``count`` rows of a selection."""
     if isinstance(rows, slice):
         return slice(rows.start, min(rows.stop, rows.start + count))
     return rows[:count]
@@ -295,7 +301,7 @@ def _show(
     common: Common, table: Table, columns: list[str | int], rows: RowChoice, where: str | None,
     head: int | None, made: Made | None,
 ) -> None:  # fmt: skip
-    """Show rows; ``made``: what the table is made of, if it is not the file's."""
+    """Show rows; ``made`` is the source of a converted table."""
     with common.meter("table") as progress:
         numbers = _numbers(table, rows, where, None, None)
         count = numbers.stop - numbers.start if isinstance(numbers, slice) else len(numbers)
@@ -318,13 +324,13 @@ def _show(
         say(f"{count} of {len(table)} rows")
 
 
-def _as_json(table: Table, read: Columns, count: int, made: Made | None) -> dict[str, Any]:
+def _as_json(table: Table, data_columns: Columns, count: int, made: Made | None) -> dict[str, Any]:
     columns: list[dict[str, Any]] = [
-        {"name": key, "unit": read.unit(key), "form": info.form, "type": info.type_text}
-        for key, info in read.info.items()
+        {"name": key, "unit": data_columns.unit(key), "form": info.form, "type": info.type_text}
+        for key, info in data_columns.info.items()
     ]
     if made is not None:
-        # How wide text is all rows would say.
+        # The width of text in FITS depends on all rows: show the types of the source.
         for column, field in zip(columns, made.source.schema, strict=True):
             column |= {"form": None, "type": str(field.type)}
     return {
@@ -334,14 +340,14 @@ def _as_json(table: Table, read: Columns, count: int, made: Made | None) -> dict
         "rows": len(table) if made is None else made.source.rows,
         "rows_chosen": count,
         "columns": columns,
-        "data": {key: json_cells(values) for key, values in read.items()},
+        "data": {key: json_cells(values) for key, values in data_columns.items()},
     }
 
 
 def _listed(common: Common, table: Table, names: list[str | int]) -> str:
     columns = [table.column(name) for name in names]
     if common.json:
-        listed = [
+        entries = [
             {
                 "column": column.number + 1,
                 "name": column.key,
@@ -362,7 +368,7 @@ def _listed(common: Common, table: Table, names: list[str | int]) -> str:
             for column in columns
         ]
         return json_text(
-            {"file": table.file.name, "hdu": table.index, "rows": len(table), "columns": listed}
+            {"file": table.file.name, "hdu": table.index, "rows": len(table), "columns": entries}
         )
     rows = [
         (
@@ -398,24 +404,26 @@ def _print(
 ) -> None:  # fmt: skip
     """Print rows as CSV while they are read."""
     if head is None:
-        # Row by row, a condition need not be asked of all rows before the first is printed.
-        chosen = chosen_rows(table, rows)
+        # Evaluate the condition while printing, so that the first rows appear soon.
+        selection = chosen_rows(table, rows)
     else:
-        chosen, where = _numbers(table, rows, where, head, None), None
-    wanted = [table.column(name) for name in columns]
+        selection, where = _numbers(table, rows, where, head, None), None
+    printed_columns = [table.column(name) for name in columns]
     with common.meter("table") as progress:
-        rows_chosen = resolve_rows(chosen, len(table))
-        part = Part(table, wanted, rows_chosen, where, PRINTED_ROWS, common.threads, progress)
+        rows_chosen = resolve_rows(selection, len(table))
+        part = Part(
+            table, printed_columns, rows_chosen, where, PRINTED_ROWS, common.threads, progress
+        )
         write_stream(part, sys.stdout.buffer, "csv")
 
 
 def _make(common: Common, source: TableFile, output: str, overwrite: bool) -> int:
-    """Make a FITS table of a file of another format."""
+    """Convert a file of another format to a FITS table."""
     with warnings_said(), common.meter("table") as progress:
         tachyfits.write(
             output, source, overwrite=overwrite, threads=common.threads, progress=progress
         )
-    # Warnings about the table were printed already.
+    # Warnings about the table have already been printed.
     with warnings_said(False), tachyfits.open(output) as file:
         table = file[1]
         _written(common, source.name, None, output, len(table), list(table.names))
@@ -425,7 +433,7 @@ def _make(common: Common, source: TableFile, output: str, overwrite: bool) -> in
 def _written(
     common: Common, path: str, hdu: int | None, output: str, rows: int, columns: list[str]
 ) -> None:
-    """Say what was written."""
+    """Report the written file."""
     if not common.json:
         say(written(output, f"{rows} rows, {len(columns)} columns"))
         return

@@ -1,4 +1,4 @@
-"""`tachyfits verify`: how files depart from the Standard, each place with advice."""
+"""`tachyfits verify`: departures of files from the Standard, with advice."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def list_rules(as_json: bool) -> None:
 
 @dataclass(frozen=True)
 class Form:
-    """How findings are printed."""
+    """Options for printing findings."""
 
     as_json: bool
     quiet: bool
@@ -110,20 +110,20 @@ def command(
                 with _progress.progress(progress, "fix") as meter:
                     fixes = tachyfits.repair(path, threads=threads, progress=meter)
             with _progress.progress(progress, "verify") as meter:
-                found = tachyfits.verify(
+                verification = tachyfits.verify(
                     path, headers_only=headers_only, threads=threads, progress=meter
                 )
         except TachyfitsError as error:
             status = max(status, complain(error))
             continue
-        if not found.ok or (strict and found):
+        if not verification.ok or (strict and verification):
             status = max(status, 1)
-        tell(found, fixes, as_json=form.as_json, quiet=form.quiet)
+        tell(verification, fixes, as_json=form.as_json, quiet=form.quiet)
     return status
 
 
 def tell(
-    found: tachyfits.Verification,
+    verification: tachyfits.Verification,
     fixes: tuple[tachyfits.Fix, ...],
     *,
     as_json: bool,
@@ -134,21 +134,21 @@ def tell(
         click.echo(
             json_text(
                 {
-                    "file": found.file,
+                    "file": verification.file,
                     "convention": "HDUs, cards and bytes from 0; rows and columns from 1",
-                    "hdus": found.hdus,
-                    "errors": found.errors,
-                    "warnings": found.warnings,
+                    "hdus": verification.hdus,
+                    "errors": verification.errors,
+                    "warnings": verification.warnings,
                     "fixed": [fix._asdict() for fix in fixes],
-                    "findings": [finding_dict(finding) for finding in found],
+                    "findings": [finding_dict(finding) for finding in verification],
                 }
             )
         )
         return
-    fixed = f", {len(fixes)} fixed" if fixes else ""
-    click.echo(f"{found.file}: {found.summary()}{fixed}")
+    fixed_text = f", {len(fixes)} fixed" if fixes else ""
+    click.echo(f"{verification.file}: {verification.summary()}{fixed_text}")
     if not quiet:
         for fix in fixes:
             click.echo(f"fixed: {fix.place}: {fix.before!r} is now {fix.after!r} [{fix.code}]")
-        for line in finding_lines(found):
+        for line in finding_lines(verification):
             click.echo(line)

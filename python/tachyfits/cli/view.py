@@ -18,7 +18,7 @@ from tachyfits.cli._serving import Served, options, run
     type=Served(),
 )
 @options
-def command(paths: tuple[Path | str, ...], **given: object) -> int:
+def command(paths: tuple[Path | str, ...], **server_options: object) -> int:
     """Look at images and cubes in the browser: a server for these files, and its page.
 
     Drag a region and its spectrum follows. Two to four files are shown side by side, matched by
@@ -32,4 +32,4 @@ def command(paths: tuple[Path | str, ...], **given: object) -> int:
       tachyfits view cubes/
       tachyfits view https://archive.org/cube.fits
     """
-    return run(paths, browser=True, **given)
+    return run(paths, browser=True, **server_options)

@@ -49,7 +49,7 @@ class EditedHdu:
 
     @property
     def index(self) -> int:
-        """The 0-based number, as of now."""
+        """Current 0-based number."""
         return self._index
 
     @property
@@ -62,7 +62,7 @@ class EditedHdu:
         self.header.update(cards)
 
     def update_checksums(self) -> None:
-        """Write CHECKSUM and DATASUM; existing ones are updated without this."""
+        """Write CHECKSUM and DATASUM; existing ones are updated anyway."""
         self._core.update_checksums(self._index)
 
     @property
@@ -72,7 +72,7 @@ class EditedHdu:
 
     @property
     def table(self) -> Table:
-        """The table as it will be."""
+        """The table with all changes so far."""
         hdu = self._editor.preview()[self._index]
         if not isinstance(hdu, Table):
             raise usage(f"{self._where()} is not a table", "only tables have rows and columns")
@@ -92,7 +92,7 @@ class EditedHdu:
     # Rows.
 
     def append(self, data: Any, *, fill_missing: bool = False) -> None:
-        """Append rows: a table as `write` takes it, with every column by name.
+        """Append rows: a table of any kind that `write` accepts, with every column by name.
 
         ``fill_missing``: see `insert`.
         """
@@ -103,17 +103,17 @@ class EditedHdu:
         """Insert rows before the row of a (0-based) number.
 
         With ``fill_missing``, columns that ``data`` lacks are undefined in these rows: TNULLn, NaN,
-        empty text, no elements. Without it missing columns are an error; so are missing integers
-        without TNULLn in any case.
+        empty text, no elements. Without it missing columns are an error; missing integers without
+        TNULLn are always an error.
 
         Values are converted to the columns without loss; nothing is cut or wrapped, only floats are
-        rounded to the digits of the column, and values of scaled integers (TSCALn) have to be whole
-        steps. Values with a unit are converted to the column's. Objects of astropy (SkyCoord)
-        become the columns that astropy makes of them; another frame than the table's is an error.
-        So are times of another scale or location than the table states, and times of a table whose
-        TIMESYS or MJDREF differs (arrays in a dict have none). If the table has the location in
-        columns (OBSGEO-X, -Y, -Z), it is written there. Times are text, or pairs of days if the
-        column has pairs, as astropy writes them.
+        rounded to the digits of the column, and values of scaled integers (TSCALn) must be whole
+        steps. Values with a unit are converted to the column's. Astropy objects (SkyCoord) become
+        the columns into which astropy splits them; a frame other than the table's is an error.
+        Times of another scale or location than the table states are also an error, as are times of
+        a table whose TIMESYS or MJDREF differs (arrays in a dict have none). If the table has the
+        location in columns (OBSGEO-X, -Y, -Z), it is written there. Times are text, or pairs of
+        days if the column has pairs, as astropy writes them.
         """
         table = self._uncompressed()
         number = whole_number(at, least=-(2**63))
@@ -128,12 +128,16 @@ class EditedHdu:
             self._where(),
         )
         since = partial(time_reference, table.header, self._where())
-        made = with_places(with_pairs(new.columns, new.source, table.columns, since), table.columns)
-        said = new.values
+        columns = with_places(
+            with_pairs(new.columns, new.source, table.columns, since), table.columns
+        )
+        card_values = new.values
         of_each = kind_of(new.source) != "astropy"
-        brought = Brought(said.get("TIMESYS"), partial(time_reference, said), of_each=of_each)
+        brought = Brought(
+            card_values.get("TIMESYS"), partial(time_reference, card_values), of_each=of_each
+        )
         cells, rows = row_cells(
-            table.columns, made, _stated(table), self._where(), brought, fill_missing
+            table.columns, columns, _stated(table), self._where(), brought, fill_missing
         )
         self._core.insert_rows(
             self._index, number, cells, rows,
@@ -142,7 +146,7 @@ class EditedHdu:
 
     @placing
     def delete(self, *, rows: Any = None, where: str | None = None) -> None:
-        """Remove rows: the given ones (a slice, numbers, a mask) that satisfy ``where``."""
+        """Remove the rows in ``rows`` (a slice, numbers, a mask) that satisfy ``where``."""
         if rows is None and where is None:
             raise usage("delete() needs rows", either("give rows=..., where=..., or both"))
         table = self._uncompressed()
@@ -159,12 +163,12 @@ class EditedHdu:
         cells are written; their old arrays stay in the heap (`compact_heap`).
         """
         table = self._uncompressed()
-        known = table.column(column)
-        chosen = table._selected(rows, where, None, None)
-        stated = _stated(table, chosen)
-        cells = values_for(known, values, count_of(chosen), stated, self._where())
+        info = table.column(column)
+        selection = table._selected(rows, where, None, None)
+        stated = _stated(table, selection)
+        cells = values_for(info, values, count_of(selection), stated, self._where())
         self._core.update_cells(
-            self._index, known.number, chosen, cells, threads=self._editor._threads
+            self._index, info.number, selection, cells, threads=self._editor._threads
         )
 
     # Columns.
@@ -186,7 +190,7 @@ class EditedHdu:
         Parameters
         ----------
         name, values, unit, null, description
-            As in `write`; they override those of the values (astropy's).
+            As in `write`; they override the properties of the values (astropy's).
         form
             TFORMn, as in ``forms`` of `write`.
         """
@@ -194,7 +198,7 @@ class EditedHdu:
         self._refuse_name(name, table.columns)
         at = len(table.columns) if before is None else table.column(before).number
         data = column_of(name, values, unit=unit, null=null, description=description)
-        others = describing_cards(table.header)
+        describing = describing_cards(table.header)
         there = {}
         if data.location is not None:
             place = _stated(table).place
@@ -210,7 +214,7 @@ class EditedHdu:
                 "give one for each row",
             )
         cards = description_cards(name, at + 1, data.description)
-        cards += place_cards(others, data, at + 1, there)
+        cards += place_cards(describing, data, at + 1, there)
         is_text = table.kind == "ascii table"
         new = new_text_column(data, form) if is_text else formed_column(data, form)
         self._core.insert_column(
@@ -226,14 +230,14 @@ class EditedHdu:
             raise usage("delete_column() needs columns", "give names or numbers")
         table = self._uncompressed()
         numbers = sorted({table.column(column).number for column in columns})
-        kept = [column.name for column in table.columns if column.number not in numbers]
-        comments = self._comments_about(kept)
+        remaining = [column.name for column in table.columns if column.number not in numbers]
+        comments = self._comments_about(remaining)
         self._core.delete_columns(self._index, numbers)
         self._set_comments(comments)
 
     @placing
     def rename_column(self, column: str | int, name: str) -> None:
-        """Give a column another name."""
+        """Rename a column."""
         table = self._uncompressed()
         renamed = table.column(column)
         others = [other for other in table.columns if other != renamed]
@@ -246,7 +250,7 @@ class EditedHdu:
     def compact_heap(self) -> int:
         """Remove unused bytes of the heap, and between the rows and the heap.
 
-        Replaced or removed arrays have left these bytes. Cells that share an array still share it.
+        Replaced or removed arrays leave these bytes. Cells that share an array still share it.
         Return the number of removed bytes. A compressed table (ZTABLE = T) is an error, because no
         descriptor points to some arrays of its heap. With more than a million gaps the smallest may
         stay, to bound memory; another call removes more.
@@ -256,9 +260,9 @@ class EditedHdu:
     def _comments_about(
         self, names: Sequence[str], renamed: tuple[str, str] | None = None
     ) -> list[tuple[str, Any, str]]:
-        """Return the comments in which astropy describes columns, for these columns alone.
+        """Return the comments in which astropy describes columns, restricted to these columns.
 
-        Invalid requests are found before anything is changed.
+        Invalid requests are detected before anything is changed.
         """
         old = [card for card in self.header.cards if card.keyword == "COMMENT"]
         return cards_for(old, names, renamed)
@@ -279,16 +283,18 @@ class EditedHdu:
             raise usage(
                 f"invalid column name {name!r}: expected text that is not empty", "give it one"
             )
-        same = [other for other in others if other.name.strip().upper() == name.strip().upper()]
-        if same:
+        duplicates = [
+            other for other in others if other.name.strip().upper() == name.strip().upper()
+        ]
+        if duplicates:
             raise usage(
-                f"column {name!r} would duplicate {same[0].name!r}",
+                f"column {name!r} would duplicate {duplicates[0].name!r}",
                 "choose another name (case does not matter in FITS), or rename the other one first",
             )
 
     @property
     def columns(self) -> tuple[TableColumn, ...]:
-        """The columns as they will be."""
+        """The columns with all changes so far."""
         return self.table.columns
 
     def __len__(self) -> int:
@@ -299,14 +305,14 @@ class EditedHdu:
 
 
 def _stated(table: Table, rows: Rows | None = None) -> Stated:
-    """Return the table's information about the times of some rows, None: of all."""
+    """Return the table's information about the times of some rows; None: of all rows."""
 
     def place(name: str) -> Any:
         column = next((column for column in table.columns if column.name == name), None)
         if column is None:
             return table.header.get(name)
-        wanted = (0, len(table)) if rows is None else rows
-        values = table._read([column], wanted, False, None, None)
+        selection = (0, len(table)) if rows is None else rows
+        values = table._read([column], selection, False, None, None)
         return in_metres(values[column.key], column.unit)
 
     header = table.header

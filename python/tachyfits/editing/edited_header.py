@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 else:
 
     class _Base(MutableMapping, HeaderDict):
-        """A mapping that can be changed, and a dict for libraries that take no other one."""
+        """A mutable mapping that is also a dict, for libraries that require one."""
 
-        # `MutableMapping.items` gives commentary as one value.
+        # `MutableMapping.items` gives commentary as a single value.
         items = HeaderDict.items
 
         def __ior__(self, other: Any) -> Any:
@@ -47,10 +47,10 @@ else:
 class EditedHeader(_Base):
     """A header open for editing: ``header["OBJECT"] = value`` or ``= value, comment``.
 
-    An existing card changes in place and keeps its comment unless one is given; a new card follows
-    the others. COMMENT and HISTORY are appended, a line or a list of lines, and read as a sequence
-    of all lines. ``del`` removes every card of a keyword, in any case of letters, or of a pattern
-    (``del header["ESO TPL *"]``). Structural cards cannot be changed. A long comment takes the
+    An existing card changes in place and keeps its comment unless a new one is set; a new card
+    follows the others. COMMENT and HISTORY are appended, a line or a list of lines, and read as a
+    sequence of all lines. ``del`` removes every card of a keyword, in any case, or of a pattern
+    (``del header["ESO TPL *"]``). Structural cards cannot be changed. A long comment uses the
     blanks of the fixed format, and continues in CONTINUE cards where the Standard allows it
     (strings under keywords that are not reserved); elsewhere it is cut, with a `TachyfitsWarning`.
     """
@@ -84,9 +84,9 @@ class EditedHeader(_Base):
     @placing
     def __setitem__(self, keyword: str, value: Any) -> None:
         keyword = self._meant(keyword)
-        given = [_card(keyword, each) for each in _lines(keyword, value)]
-        for name, before, now in self._core.set_cards(self._index, given):
-            self._warn_if_cut(name, given[0][2] or before, now)
+        cards = [_card(keyword, each) for each in _lines(keyword, value)]
+        for name, before, now in self._core.set_cards(self._index, cards):
+            self._warn_if_cut(name, cards[0][2] or before, now)
 
     @placing
     def _comment(self, keyword: str) -> str:
@@ -105,11 +105,11 @@ class EditedHeader(_Base):
         self._warn_if_cut(keyword, comment, now)
 
     def _warn_if_cut(self, keyword: str, comment: str, now: str) -> None:
-        wanted = comment.strip()
-        if now != wanted and wanted.startswith(now):
+        expected = comment.strip()
+        if now != expected and expected.startswith(now):
             warn(
                 f"{self._where()}: the comment of {keyword} is cut to fit the card, "
-                f"{now!r}; it was {wanted!r}"
+                f"{now!r}; it was {expected!r}"
             )
 
     @placing
@@ -122,7 +122,7 @@ class EditedHeader(_Base):
             raise not_found(f"no keyword {keyword!r}", "list the cards: .cards")
 
     def _meant(self, keyword: str) -> str:
-        """Return a keyword, or the HIERARCH keyword that is meant where no card has it."""
+        """Return a keyword, or the HIERARCH keyword that it refers to if no card has it."""
         return self._core.meant_keyword(self._index, keyword_text(keyword))
 
     def __iter__(self) -> Iterator[str]:
@@ -156,7 +156,7 @@ class EditedHeader(_Base):
 
     @placing
     def insert(self, before: str, keyword: str, value: Any) -> None:
-        """Insert a card before the first one of another keyword."""
+        """Insert a card before the first card of another keyword."""
         names = [card.keyword.upper() for card in self.cards]
         name = looked_up(before)
         if name not in names:
@@ -187,9 +187,9 @@ class EditedComments(Mapping[str, str]):
 
 
 def _written(keyword: str) -> str:
-    """Return a keyword as a card has it.
+    """Return a keyword as written in a card.
 
-    Keywords of the Standard are in capitals; longer ones keep their own conventions.
+    Keywords of the Standard are in upper case; longer ones keep their own conventions.
 
     >>> [_written(word) for word in (" object", "hierarch ESO a", "Longer Words")]
     ['OBJECT', 'HIERARCH ESO a', 'Longer Words']
@@ -211,9 +211,9 @@ def _card(keyword: str, value: Any) -> tuple[str, Any, str]:
     if is_pattern(name):
         raise usage(f"cannot set {keyword!r}: it is a pattern", "set the keywords one by one")
     _refuse_sums(name)
-    given = value[0] if isinstance(value, tuple) and value else value
+    plain = value[0] if isinstance(value, tuple) and value else value
     if _ONE_CARD.fullmatch(name):
-        check_card_text(name, given)
+        check_card_text(name, plain)
     comment = ""
     if isinstance(value, tuple):
         if len(value) != 2 or not isinstance(value[1], str):

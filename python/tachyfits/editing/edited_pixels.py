@@ -1,6 +1,6 @@
 """Pixels of an image open for editing: sections get new values, exactly or not at all.
 
-It converts values to pixels as the file stores them; the engine writes only those.
+It converts values to stored pixels; the engine writes only those.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from tachyfits.text.sections import resolve
 if TYPE_CHECKING:
     from tachyfits.editing.editor import Editor
 
-#: Cards about the values of all pixels, which an edit may falsify.
+#: Cards about the values of all pixels, which an edit may invalidate.
 _OF_VALUES = ("DATAMIN", "DATAMAX")
 
-#: The type of the file by BITPIX.
+#: Type in the file by BITPIX.
 _STORED = {8: ">u1", 16: ">i2", 32: ">i4", 64: ">i8", -32: ">f4", -64: ">f8"}
 
 
@@ -34,7 +34,7 @@ class _Layout(NamedTuple):
     bitpix: int
     bscale: float
     bzero: float
-    #: Whether BSCALE and BZERO do more than make integers unsigned, or bytes signed.
+    #: Whether BSCALE and BZERO do more than change the sign convention of integers or bytes.
     scaled: bool
     blank: int | None
     unit: str | None
@@ -43,11 +43,11 @@ class _Layout(NamedTuple):
 class EditedPixels:
     """The pixels of an image open for editing, indexed like an image, to read and to write.
 
-    Edits of pixels are journalled and summed with the rest of the edit, and cost what these pixels
-    cost, however large the image is. Values must convert to the type of the file exactly: integers
-    have to fit, and values of scaled integers (BSCALE, BZERO) have to be whole steps. Only floats
-    are rounded, to the digits of the file. NaN and masked values become BLANK, if the image has
-    one. An astropy quantity is converted to BUNIT. DATAMIN and DATAMAX are removed.
+    Edits of pixels are journalled and checksummed with the rest of the edit, and their cost depends
+    on the edited pixels, not on the size of the image. Values must convert to the type of the file
+    exactly: integers must fit, and values of scaled integers (BSCALE, BZERO) must be whole steps.
+    Only floats are rounded, to the digits of the file. NaN and masked values become BLANK, if the
+    image has one. An astropy quantity is converted to BUNIT. DATAMIN and DATAMAX are removed.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class EditedPixels:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type that indexing gives."""
+        """Type of indexing results."""
         return self._image().dtype
 
     def __len__(self) -> int:
@@ -114,7 +114,7 @@ class EditedPixels:
         section = resolve(index, layout.shape)
         self._editor._core.check_pixels(self._index)
         pixels = _broadcast(_stored(values, layout, self._where()), section.shape, self._where())
-        # Negative steps read the axis from the other end.
+        # Negative steps traverse the axis from the other end.
         backwards = tuple(axis for axis, (_, _, step) in enumerate(section.ranges) if step < 0)
         ranges = [
             (first + (count - 1) * step, count, -step) if step < 0 else (first, count, step)
@@ -128,11 +128,11 @@ class EditedPixels:
     def _forget_extremes(self) -> None:
         core = self._editor._core
         present = {card[0] for card in core.cards(self._index)}
-        gone = [keyword for keyword in _OF_VALUES if keyword in present]
-        for keyword in gone:
+        removed = [keyword for keyword in _OF_VALUES if keyword in present]
+        for keyword in removed:
             core.delete_cards(self._index, keyword)
-        if gone:
-            warn(f"{self._where()}: {' and '.join(gone)} removed, because pixel values changed")
+        if removed:
+            warn(f"{self._where()}: {' and '.join(removed)} removed, because pixel values changed")
 
     def __repr__(self) -> str:
         return f"<tachyfits EditedPixels of {self._where()}: shape {self.shape}>"
@@ -191,20 +191,20 @@ def _floats(
     with np.errstate(all="ignore"):
         if layout.scaled:
             numbers = _as_floats(array, np.dtype("f8"), mask, where)
-            made = ((numbers - layout.bzero) / layout.bscale).astype(stored)
-            lost = np.isfinite(numbers) & ~np.isfinite(made)
+            floats = ((numbers - layout.bzero) / layout.bscale).astype(stored)
+            lost = np.isfinite(numbers) & ~np.isfinite(floats)
         elif array.dtype.kind == "f":
-            made = array.astype(stored)
-            lost = np.isfinite(array) & ~np.isfinite(made)
+            floats = array.astype(stored)
+            lost = np.isfinite(array) & ~np.isfinite(floats)
         else:
-            made = _as_floats(array, stored, mask, where)
+            floats = _as_floats(array, stored, mask, where)
             lost = np.zeros(array.shape, bool)
-    made = np.array(made, stored, ndmin=0, copy=True)
+    floats = np.array(floats, stored, ndmin=0, copy=True)
     if mask is not None:
         lost = lost & ~mask
-        made[mask] = np.nan
+        floats[mask] = np.nan
     _refuse(lost, array, where, f"a number that BITPIX = {layout.bitpix} can hold", "")
-    return made
+    return floats
 
 
 def _integers(
@@ -221,15 +221,15 @@ def _integers(
         )
     array = np.where(undefined, array.dtype.type(0), array)
     if layout.scaled:
-        made, fits = _steps(array, undefined, layout, stored, where)
+        pixels, fits = _steps(array, undefined, layout, stored, where)
         expected = f"whole steps of BSCALE = {layout.bscale!r} from BZERO = {layout.bzero!r}"
     else:
-        made, fits = _whole(array, layout, stored)
+        pixels, fits = _whole(array, layout, stored)
         least, most = _limits(layout, stored)
         expected = f"whole numbers from {least} to {most}"
     _refuse(~fits & ~undefined, array, where, expected, "round or clip them first")
     if layout.blank is not None:
-        # BLANK may be a number beyond the type: then nothing is undefined.
+        # BLANK may be beyond the range of the type: then no value is undefined.
         limits = np.iinfo(stored)
         if undefined.any() and not limits.min <= layout.blank <= limits.max:
             raise usage(
@@ -237,15 +237,17 @@ def _integers(
                 "type",
                 f"set BLANK to a number from {limits.min} to {limits.max}",
             )
-        meant = (made == layout.blank) & ~undefined
-        _refuse(meant, array, where, f"values other than BLANK = {layout.blank} when stored", "")
+        collisions = (pixels == layout.blank) & ~undefined
+        _refuse(
+            collisions, array, where, f"values other than BLANK = {layout.blank} when stored", ""
+        )
         if undefined.any():
-            made = np.where(undefined, np.array(layout.blank, stored), made)
-    return np.asarray(made, stored)
+            pixels = np.where(undefined, np.array(layout.blank, stored), pixels)
+    return np.asarray(pixels, stored)
 
 
 def _limits(layout: _Layout, stored: np.dtype[Any]) -> tuple[int, int]:
-    """Return the least and the greatest value of unscaled integers."""
+    """Return the limits of unscaled integers."""
     limits = np.iinfo(stored)
     return int(limits.min) + int(layout.bzero), int(limits.max) + int(layout.bzero)
 
@@ -253,13 +255,13 @@ def _limits(layout: _Layout, stored: np.dtype[Any]) -> tuple[int, int]:
 def _whole(
     array: NDArray[Any], layout: _Layout, stored: np.dtype[Any]
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return integers as stored, and which of the values are whole."""
+    """Return integers as stored, and a mask of the values that are whole."""
     sign = "i" if _limits(layout, stored)[0] < 0 else "u"
     values, fits = converted(array, np.dtype(f"{sign}{stored.itemsize}"))
-    # BZERO of unsigned integers, and of signed bytes, is the sign bit.
+    # BZERO of unsigned integers, and of signed bytes, flips the sign bit.
     bit = np.array(1 << 8 * stored.itemsize - 1, f"u{stored.itemsize}")
-    made = values.view(bit.dtype) ^ bit if layout.bzero else values
-    return made.view(stored.newbyteorder("=")).astype(stored), fits
+    bits = values.view(bit.dtype) ^ bit if layout.bzero else values
+    return bits.view(stored.newbyteorder("=")).astype(stored), fits
 
 
 def _steps(
@@ -269,7 +271,7 @@ def _steps(
     stored: np.dtype[Any],
     where: str,
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return the numbers of steps, and which values read back exactly."""
+    """Return the numbers of steps, and a mask of the values that read back exactly."""
     numbers = _as_floats(array, np.dtype("f8"), undefined, where)
     limits = np.iinfo(stored)
     with np.errstate(all="ignore"):
@@ -286,17 +288,17 @@ def _steps(
 def _as_floats(
     array: NDArray[Any], target: np.dtype[Any], mask: NDArray[np.bool_] | None, where: str
 ) -> NDArray[Any]:
-    """Return numbers as floats; integers that the type cannot hold exactly are refused."""
-    made, exact = converted(array, target)
+    """Return numbers as floats; integers that the type cannot represent exactly are refused."""
+    floats, exact = converted(array, target)
     if array.dtype.kind == "f":
-        return made
+        return floats
     lost = ~exact if mask is None else ~exact & ~mask
     _refuse(lost, array, where, f"integers that {target.name} holds exactly", "give floats")
-    return made
+    return floats
 
 
 def _refuse(wrong: Any, array: NDArray[Any], where: str, expected: str, hint: str) -> None:
-    """Refuse values of which some are wrong."""
+    """Refuse values where ``wrong`` is true."""
     wrong = np.asarray(wrong)
     if not wrong.any():
         return

@@ -1,4 +1,4 @@
-"""Editing a file: changes are collected and written together, all of them or none.
+"""Editing a file: changes are collected and written together, all or none.
 
 Changes are made in place where possible. Otherwise a new file is written beside the old one and
 replaces it when it is complete. A failure leaves the file unchanged.
@@ -41,17 +41,17 @@ def edit(
     If the block raises, or writing fails, the file is unchanged. Headers are changed in place as
     long as they fit (blank cards before END leave room), rows are appended and cells updated in
     place; changes that move other data write a new file beside the old one. CHECKSUM and DATASUM
-    stay right where present.
+    are kept up to date where present.
 
     Parameters
     ----------
     path
         A file that is not compressed.
     sync
-        Return only when a new file survives a power failure; a file changed in place does in any
-        case.
+        Return only when a new file would survive a power failure; a file changed in place always
+        does.
     threads
-        0: one per core.
+        Number of threads; 0: one per core.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def edit(
 
 @public
 class Editor:
-    """A file open for editing: a sequence of `EditedHdu`. Make one with `tachyfits.edit`."""
+    """A file open for editing: a sequence of `EditedHdu`. Create one with `tachyfits.edit`."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class Editor:
         self._core.remove(self._number(key))
 
     def append(self, data: Any, *, name: str | None = None, **options: Any) -> None:
-        """Add an HDU at the end; see `insert`."""
+        """Append an HDU; see `insert`."""
         self.insert(len(self), data, name=name, **options)
 
     def _where(self) -> str:
@@ -147,16 +147,16 @@ class Editor:
         Parameters
         ----------
         at
-            0-based; beyond the last: at the end.
+            0-based number; beyond the last: at the end.
         data
-            Data of any kind, as `write` takes them. An `Image`, `Table` or other HDU of any file is
+            Data of any kind that `write` accepts. An `Image`, `Table` or other HDU of any file is
             copied unchanged without options (a compressed one without its compression, unless the
             file was opened with ``decompress_tiles=False``). Tables of beams (BEAMS) and of
             coordinates (-TAB) that an image needs follow at the end.
         name
             EXTNAME.
         options
-            Those of `write` about the data: ``header``, ``compress``, ``dtype``, ``units``, ...;
+            Options of `write` about the data: ``header``, ``compress``, ``dtype``, ``units``, ...;
             and ``checksum``.
 
         Examples
@@ -176,8 +176,8 @@ class Editor:
         there = [(f"HDU {hdu.index} of {self._where()}", hdu) for hdu in self.preview()]
         sources = sources_of(data, Options.of(name=name, **(run | options)))
         needed, names = with_needed(sources, there)
-        taken = [(source, *self._taken(source, names)) for source in [*sources, *needed]]
-        for number, (source, core, index) in enumerate(taken):
+        files = [(source, *self._taken(source, names)) for source in [*sources, *needed]]
+        for number, (source, core, index) in enumerate(files):
             before = len(self)
             at = min(place, before) if number < len(sources) else before
             self._core.copy(at, core, index)
@@ -189,7 +189,7 @@ class Editor:
                 self._core.update_checksums(place - 1)
 
     def _taken(self, source: HduSource, names: Collection[Name]) -> tuple[_core.FitsFile, int]:
-        """Return an open file with an HDU as it is inserted, and its number there."""
+        """Return an open file that contains the HDU to insert, and its number there."""
         if source.is_copy and source.hdu is not None:
             return source.hdu.file._open_core(), source.hdu.index
         core, [error] = temporary_file([source], names, "a new HDU")
@@ -207,7 +207,7 @@ class Editor:
         )
 
     def discard(self) -> None:
-        """Forget the changes."""
+        """Discard the changes."""
         self._core.discard()
         self._discarded = True
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def companion_hdus(companions: bytes, name: str) -> list[Hdu]:
-    """Return the HDUs; ``name`` is that of their file, for messages."""
+    """Return the HDUs; ``name`` is the name of their file, for messages."""
     if not companions:
         return []
     core = _core.FitsFile.open(PRIMARY + companions, name=name)
@@ -34,7 +34,7 @@ def plane_file(
     companions: bytes,
     name: str = "<array>",
 ) -> _core.FitsFile:
-    """Return an array of floats as a file in memory, its companions after it."""
+    """Return an array of floats as a file in memory, followed by its companions."""
     core = _core.array_file(values, cards, name=name)
     if not companions:
         return core

@@ -44,9 +44,9 @@ Recipe = tuple[Callable[..., Any], tuple[Any, ...]]
 #: Ways of reading a file; see `open`.
 STORAGES = ("auto", "pread", "mmap", "direct")
 
-#: How damaged tiles of compressed images are read; see `open`.
+#: Treatments of damaged tiles of compressed images; see `open`.
 DAMAGED = ("error", "nan")
-#: How operations read ahead.
+#: Ways of reading ahead; see `open`.
 BUFFERINGS = ("auto", "single", "double")
 
 
@@ -61,39 +61,38 @@ def open(  # noqa: A001 - tf.open is the name people expect
     damaged: str = "error",
     buffering: str = "auto",
 ) -> File:
-    """Open a FITS file. Costs the headers.
+    """Open a FITS file; reads only its headers.
 
     Parameters
     ----------
     source
         A path (``~`` is the home directory), "-" for standard input, the bytes of a file, or a file
         object with ``read()``. A file object that can seek, such as one of fsspec, is read on
-        demand from its beginning on, and must stay open; its position does not change. Any other
-        is read to its end. Content that is compressed by gzip, bzip2, xz or zstd is recognised by
-        its first bytes and decompressed into memory or, beyond 64 MiB, into a temporary file; zstd
-        needs Python 3.14 or one of the packages zstandard and pyarrow.
+        demand from its beginning, and must stay open; its position does not change. Any other is
+        read to its end. Content compressed by gzip, bzip2, xz or zstd is recognised by its first
+        bytes and decompressed into memory or, beyond 64 MiB, into a temporary file; zstd needs
+        Python 3.14 or one of the packages zstandard and pyarrow.
     strict
-        Refuse what the FITS Standard does not allow, instead of reading it with a warning; and
-        refuse to combine an image with one whose pixels are at other places.
+        Refuse violations of the FITS Standard instead of warning about them; and refuse to combine
+        an image with one whose pixels are at other positions.
     storage
-        How bytes are read: "auto" (what is in the page cache through a memory map,
-        copied otherwise; the default), "pread" (copied by positioned reads), "mmap" (always through
-        a memory map), or "direct" (bypassing the page cache, for cubes far larger than memory).
+        How bytes are read: "auto" (through a memory map if they are in the page cache, copied
+        otherwise; the default), "pread" (copied by positioned reads), "mmap" (always through a
+        memory map), or "direct" (bypassing the page cache, for cubes far larger than memory).
     threads
-        Default number of threads of the operations on this file; 0 means one per core.
-        Results do not depend on it.
+        Default number of threads of the operations on this file; 0 means one per core. Results do
+        not depend on it.
     decompress_tiles
-        Tile-compressed images and tables are images and tables like others, decompressed where they
-        are read. False leaves them as the binary tables that store them.
+        Present tile-compressed images and tables as ordinary ones, decompressed as they are read.
+        False presents the binary tables that store them.
     damaged
         How to read the pixels of damaged tiles of compressed images: "error", the default, raises a
-        FormatError; "nan" gives NaN, or BLANK where pixels are integers. Integers without BLANK
-        have no such value, and raise the error. Tables are not affected.
+        FormatError; "nan" gives NaN, or BLANK for integer pixels. Integers without BLANK have no
+        such value, and raise the error. Tables are not affected.
     buffering
         How order statistics, and writers of images, read ahead: "single", each thread reads its own
         blocks; "double", other threads read ahead; "auto" (the default), ahead if the bytes are not
-        in memory. Images that are computed from the file have the same. Results do not depend on
-        it.
+        in memory. Images computed from the file inherit it. Results do not depend on it.
 
     Returns
     -------
@@ -103,19 +102,19 @@ def open(  # noqa: A001 - tf.open is the name people expect
     Raises
     ------
     IoError
-        The file cannot be read (an OSError too). For a missing file it is a FileNotFoundError, for
+        The file cannot be read (also an OSError). For a missing file it is a FileNotFoundError, for
         a directory an IsADirectoryError, without permission a PermissionError.
     FormatError
-        It is not a FITS file (a ValueError too).
+        The file is not a FITS file (also a ValueError).
     LimitError
         The decompressed content exceeds 64 GiB.
 
     Warns
     -----
     TachyfitsWarning
-        The file breaks the Standard; one warning lists how. Another warning says that an
-        interrupted edit was undone, or that a journal beside the file belongs to another one.
-        With ``damaged="nan"``, an operation on an image warns of the damaged tiles that it is the
+        The file violates the Standard; one warning lists how. Another warning reports that an
+        interrupted edit was undone, or that a journal beside the file belongs to another file. With
+        ``damaged="nan"``, an operation on an image warns about the damaged tiles that it is the
         first to read, with HDU, row and byte of each.
 
     Examples
@@ -146,13 +145,13 @@ def open(  # noqa: A001 - tf.open is the name people expect
 
 @public
 class File:
-    """An open FITS file: a sequence of HDUs. Make one with `tachyfits.open`.
+    """An open FITS file: a sequence of HDUs. Create one with `tachyfits.open`.
 
-    ``file[0]`` is an HDU by its 0-based number, ``file["SCI"]`` by EXTNAME (any case, the first
-    of that name), ``file["SCI", 2]`` by EXTNAME and EXTVER.
+    ``file[0]`` is an HDU by its 0-based number, ``file["SCI"]`` by EXTNAME (any case, the first of
+    that name), ``file["SCI", 2]`` by EXTNAME and EXTVER.
 
-    A file pickles as its path, version and options, and unpickling reopens it, if it has not
-    changed; one opened from bytes pickles as these bytes.
+    A file pickles as its path, version and options, and unpickling reopens it if it has not
+    changed; a file opened from bytes pickles as these bytes.
     """
 
     def __init__(
@@ -166,9 +165,9 @@ class File:
         damaged: str = "error",
         buffering: str = "auto",
     ) -> None:
-        found = given(source)
+        opened = given(source)
         core = read_source(
-            found,
+            opened,
             lambda source, how: _core.FitsFile.open(
                 source,
                 strict=strict,
@@ -178,22 +177,22 @@ class File:
                 **how,
             ),
         )
-        remote = isinstance(found, str) and "://" in found and _core.url_name(found) is not None
-        # A path object would take as long as a third of all of opening.
-        if isinstance(found, str) and not remote and not os.path.isabs(found):
-            found = os.path.join(os.getcwd(), found)
-        # A URL with secrets is not stored: a pickle would give them to others.
-        restores = isinstance(found, bytes if remote and found != core.name else (str, bytes))
-        self._path = found if isinstance(found, str) and restores else None
+        remote = isinstance(opened, str) and "://" in opened and _core.url_name(opened) is not None
+        # A path object would take a third of the time of opening.
+        if isinstance(opened, str) and not remote and not os.path.isabs(opened):
+            opened = os.path.join(os.getcwd(), opened)
+        # Do not store a URL with secrets: a pickle would expose them.
+        restores = isinstance(opened, bytes if remote and opened != core.name else (str, bytes))
+        self._path = opened if isinstance(opened, str) and restores else None
         self._version = core.version
         if self._version is None and self._path is not None:
-            # Compressed as a whole: the engine has what it holds.
+            # For a file compressed as a whole, the engine has the content.
             self._version = _core.file_version(self._path)
         options = {
             "strict": strict, "storage": storage, "threads": threads,
             "decompress_tiles": decompress_tiles, "damaged": damaged, "buffering": buffering,
         }  # fmt: skip
-        recipe = (_reopen, (found, self._version, options))
+        recipe = (_reopen, (opened, self._version, options))
         self._begin(core, recipe if restores else None, threads, strict, buffering)
 
     @classmethod
@@ -206,7 +205,7 @@ class File:
         strict: bool = False,
         buffering: str = "auto",
     ) -> File:
-        """Return the file that the engine computes; ``recipe`` restores it, None: nothing does."""
+        """Return the file that the engine computes; ``recipe`` restores it when unpickled."""
         file = cls.__new__(cls)
         file._begin(core, recipe, threads, strict, buffering)
         return file
@@ -215,7 +214,7 @@ class File:
     def deferred(
         cls, make: Callable[[], _core.FitsFile], like: Hdu, recipe: Recipe, note: str
     ) -> File:
-        """Return a computed file of one HDU, of the class of ``like``, that is made when needed.
+        """Return a lazily computed file of one HDU, of the class of ``like``.
 
         ``note`` is added to the name of its file.
         """
@@ -232,10 +231,10 @@ class File:
         file.__dict__.update(self.__dict__, _hdus={})
         return file
 
-    #: The path, if the file has one.
+    #: Path of the file, if it has one.
     _path: str | None = None
     _version: str | None = None
-    #: Makes the engine's file when it is first needed; None once it did.
+    #: Creates the engine's file when it is first needed; None afterwards.
     _make: Callable[[], _core.FitsFile] | None = None
     _warnings: tuple[str, ...] = ()
 
@@ -269,12 +268,12 @@ class File:
 
     @property
     def name(self) -> str:
-        """The path as text for messages, or "<bytes>"; see `path`."""
+        """Path as text for messages, or "<bytes>"; see `path`."""
         return self._name
 
     @property
     def path(self) -> str | None:
-        """The absolute path or the URL, which opens the file again.
+        """Absolute path or URL, with which the file can be opened again.
 
         None for bytes, streams, and URLs with a password or a signature.
         """
@@ -284,7 +283,7 @@ class File:
     def version(self) -> str | None:
         """Text that changes with the content: from size, time and number of a file, or an ETag.
 
-        None for bytes, streams and computed files, and where a server does not tell.
+        None for bytes, streams and computed files, and if a server does not report it.
         """
         return self._version
 
@@ -295,7 +294,7 @@ class File:
 
     @property
     def storage(self) -> str:
-        """How the file is read."""
+        """How the file is read: see `tachyfits.open`."""
         return self._open_core().storage
 
     @property
@@ -310,12 +309,12 @@ class File:
 
     @property
     def is_strict(self) -> bool:
-        """Whether it was opened with ``strict``, or is computed from a file that was."""
+        """Whether it was opened with ``strict``, or is computed from such a file."""
         return self._strict
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """How the file departs from the Standard."""
+        """Violations of the Standard."""
         return self._warnings
 
     @property
@@ -329,7 +328,7 @@ class File:
         return self._core is None and self._make is None
 
     def close(self) -> None:
-        """Close the file. Its HDUs cannot be used any more; closing twice is fine."""
+        """Close the file. Its HDUs cannot be used afterwards; closing twice has no effect."""
         self._core = self._make = None
         for hdu in self._hdus.values():
             hdu._release()
@@ -361,7 +360,7 @@ class File:
             return False
         return True
 
-    # Image, Table or another Hdu: the type depends on the file, so callers need no cast.
+    # Image, Table or another Hdu: the type depends on the file, so Any saves callers a cast.
     @overload
     def __getitem__(self, key: int | str | tuple[str, int]) -> Any: ...
     @overload
@@ -378,7 +377,7 @@ class File:
         return self._at(self._index_of(key))
 
     def _index_of(self, key: int | str | tuple[str, int]) -> int:
-        """Return the number of the HDU that a key names."""
+        """Return the number of the HDU for a key."""
         if isinstance(key, str):
             return self._named(key, None)
         if isinstance(key, tuple) and len(key) == 2 and isinstance(key[0], str):
@@ -413,9 +412,9 @@ class File:
         return (self._described(index) for index in range(len(self)))
 
     def _named(self, name: str, version: int | None) -> int:
-        wanted = name.strip().upper()
+        key = name.strip().upper()
         for hdu in self._descriptions():
-            if hdu.name.strip().upper() == wanted and version in (None, hdu.version):
+            if hdu.name.strip().upper() == key and version in (None, hdu.version):
                 return hdu.index
         which = f"{name!r}" if version is None else f"{name!r} and EXTVER {version}"
         names = listed(f"{hdu.index}: {hdu.name!r}" for hdu in self._descriptions())
@@ -426,7 +425,7 @@ class File:
     def image(self, key: int | str | tuple[str, int] | None = None) -> Image:
         """Return an HDU that is an image; None: the first with pixels.
 
-        Equals ``file[key]``, with a type that type checkers know.
+        Equals ``file[key]``, with a static type for type checkers.
 
         Raises
         ------
@@ -440,14 +439,14 @@ class File:
         (3, 4, 5)
         """
         if key is None:
-            found = next(
+            first = next(
                 (hdu for hdu in self._descriptions() if isinstance(hdu, ImageHdu) and hdu.size),
                 None,
             )
-            if found is None:
+            if first is None:
                 hint = no_pixels_hint(self._descriptions(), "choose a file with an image")
                 raise usage(f"{self._name}: no HDU has pixels", hint)
-            return cast("Image", self._at(found.index))
+            return cast("Image", self._at(first.index))
         hdu = self._at(self._index_of(key))
         if not isinstance(hdu, ImageHdu):
             hint = no_pixels_hint([hdu], "print(file) lists the HDUs")
@@ -457,12 +456,12 @@ class File:
     def table(self, key: int | str | tuple[str, int] | None = None) -> Table:
         """Return an HDU that is a table; None: the first one.
 
-        Equals ``file[key]``, with a type that type checkers know.
+        Equals ``file[key]``, with a static type for type checkers.
 
         Raises
         ------
         UsageError
-            The HDU is not a table, or no HDU is one.
+            The HDU is not a table, or the file has no table.
 
         Examples
         --------
@@ -471,10 +470,10 @@ class File:
         np.float64(18.5)
         """
         if key is None:
-            found = next((n for n in range(len(self)) if self._has_rows(n)), None)
-            if found is None:
+            number = next((n for n in range(len(self)) if self._has_rows(n)), None)
+            if number is None:
                 raise usage(f"{self._name}: no HDU is a table", "print(file) lists the HDUs")
-            return cast("Table", self._at(found))
+            return cast("Table", self._at(number))
         hdu = self._at(self._index_of(key))
         if not self._has_rows(hdu.index):
             problem = f"{hdu._where()}: expected a table, found a {hdu.kind}"
@@ -518,8 +517,8 @@ class File:
         hdus, findings, _ = self._open_core().verify(
             headers_only=headers_only, threads=number, progress=progress
         )
-        found: Verification = upper.Verification(self._name, hdus, findings)
-        return found
+        result: Verification = upper.Verification(self._name, hdus, findings)
+        return result
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the table of HDUs as text: number, name, version, kind, type, shape, unit."""
@@ -590,7 +589,7 @@ class File:
 
 
 def _class_of(core: _core.Hdu) -> type[Hdu]:
-    """Return the class of an HDU; its readers of data are imported when they are first needed."""
+    """Return the class of an HDU; its data readers are imported when they are first needed."""
     kind: type[Hdu] = upper.Image if core.has_image else upper.Table if core.has_table else Hdu
     return kind
 
@@ -613,10 +612,10 @@ def _reopen(
 
 
 def index_of(file: File, key: int | str | tuple[str, int]) -> int:
-    """Return the number of the HDU that a key names."""
+    """Return the number of the HDU for a key."""
     return file._index_of(key)
 
 
 def description(file: File, index: int) -> Hdu:
-    """Return an HDU without the methods that read its pixels or rows, which costs less."""
+    """Return an HDU without the methods that read its pixels or rows, which is cheaper."""
     return file._described(index)

@@ -1,7 +1,7 @@
 """Hdu: common behaviour of every header and data unit.
 
 Images add their pixels in `image.image`, tables their rows in `table.table`. An HDU belongs to an
-open File and requests the engine's object from it, so that every use notices a closed file.
+open File and requests the engine's object from it, so that every use detects a closed file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tachyfits.base.progress import Progress
     from tachyfits.file.file import File
 
-#: NAXIS and TFIELDS are 999 at most.
+#: Maximum of NAXIS and TFIELDS.
 _MOST_AXES = 999
 _MOST_COLUMNS = 999
 
@@ -49,7 +49,7 @@ class Hdu:
 
     @property
     def file(self) -> File:
-        """The file that the HDU is in."""
+        """The file of the HDU."""
         return self._file
 
     @property
@@ -64,7 +64,7 @@ class Hdu:
 
     @property
     def version(self) -> int:
-        """EXTVER, 1 when there is none."""
+        """EXTVER, or 1 if it is missing."""
         return self._hdu().extver
 
     @property
@@ -74,7 +74,7 @@ class Hdu:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """NAXISn in NumPy order (reversed FITS); () without data. For a table rows and columns."""
+        """NAXISn in NumPy order (reversed FITS); () without data. For a table, rows and columns."""
         return tuple(reversed(self._hdu().axes))
 
     @property
@@ -99,7 +99,7 @@ class Hdu:
 
     @property
     def stored_header(self) -> Header:
-        """The header as the file has it."""
+        """The header as stored in the file."""
         if self._header is None:
             self._header = Header.of_file(self._hdu().header(), self._where())
         return self._header
@@ -118,14 +118,14 @@ class Hdu:
             raise AttributeError(message, name=name, obj=self)
 
     def _release(self) -> None:
-        """Release the engine's objects of this HDU: its file is closed."""
+        """Release the engine's objects of this HDU, whose file is closed."""
 
     def _where(self) -> str:
         return place_of(self._file.name, self._index)
 
     @property
     def compression(self) -> CompressedTiles | None:
-        """How the data are compressed in tiles; None if they are not.
+        """Tile compression of the data, or None.
 
         Examples
         --------
@@ -144,7 +144,7 @@ class Hdu:
     def checksum(
         self, *, threads: int | None = None, progress: Progress | None = None
     ) -> _core.Checksum:
-        """Sum the bytes of the HDU in one pass and compare them with DATASUM and CHECKSUM.
+        """Checksum the HDU in one pass and compare the sums with DATASUM and CHECKSUM.
 
         Parameters
         ----------
@@ -156,9 +156,9 @@ class Hdu:
         Returns
         -------
         Checksum
-            ``ok`` if neither sum is wrong (a missing one is not); ``data`` and ``whole`` are
-            "right", "wrong", "not stated" or "unreadable" for DATASUM and CHECKSUM; ``datasum`` is
-            the sum of the data.
+            ``ok`` if neither sum is wrong (a missing one does not count as wrong); ``data`` and
+            ``whole`` are "right", "wrong", "not stated" or "unreadable" for DATASUM and CHECKSUM;
+            ``datasum`` is the sum of the data.
 
         Raises
         ------
@@ -182,13 +182,13 @@ class Hdu:
     def group_parameters(self) -> dict[str, NDArray[np.float64]]:
         """Return the parameters of random groups by PTYPE, scaled, one value per group.
 
-        Parameters of the same PTYPE are added, as the Standard says (section 6.1.2). The arrays of
-        the groups are the pixels of an `Image`, whose first NumPy axis counts the groups.
+        Parameters of the same PTYPE are added, as the Standard requires (section 6.1.2). The arrays
+        of the groups are the pixels of an `Image`, whose first NumPy axis counts the groups.
         """
         return self._hdu().group_parameters()
 
     def _warn_of_groups(self) -> None:
-        """Warn of the parameters of random groups, which an image that is written does not have."""
+        """Warn that a written image drops the parameters of random groups."""
         if self.kind == "random groups" and self.stored_header.get("PCOUNT"):
             warn(
                 f"{self._where()}: random groups are written as an image, without their parameters"
@@ -220,15 +220,15 @@ def place_of(name: str, index: int) -> str:
 
 @public
 class CompressedTiles(NamedTuple):
-    """How an image or a table is compressed in tiles (section 10 of the Standard)."""
+    """Tile compression of an image or a table (section 10 of the Standard)."""
 
     #: "image" (ZIMAGE = T) or "table" (ZTABLE = T).
     content: str
     #: ZCMPTYPE of an image, ZCTYPn of a table: "RICE_1", "GZIP_2, RICE_1", "unknown".
     algorithm: str
-    #: Shape of an image in NumPy order, or rows and columns of a table; () if it is not stored.
+    #: Shape of an image in NumPy order, or rows and columns of a table; () if it is not stated.
     shape: tuple[int, ...]
-    #: Shape of a tile in NumPy order; of a table the rows of a tile. () if it is not stored.
+    #: Shape of a tile in NumPy order, or the rows of a tile of a table; () if it is not stated.
     tile: tuple[int, ...]
     #: ZQUANTIZ of an image whose pixels were quantised, else None.
     quantisation: str | None
@@ -237,12 +237,12 @@ class CompressedTiles(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The kind as text: "compressed image (RICE_1)"."""
+        """Kind as text: "compressed image (RICE_1)"."""
         return f"compressed {self.content} ({self.algorithm})"
 
     @property
     def size_text(self) -> str:
-        """The shape of an image, or the number of rows and columns of the table."""
+        """Shape of an image, or number of rows and columns of a table, as text."""
         if self.content == "image" or not self.shape:
             return str(self.shape) if self.shape else ""
         rows, columns = self.shape
@@ -252,7 +252,7 @@ class CompressedTiles(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """How to read what the tiles hold."""
+        """How to read the content of the tiles."""
         return (
             f"open the file without decompress_tiles=False for the {self.content}; if it stays a "
             "table, the warnings of the file say why"
@@ -260,9 +260,9 @@ class CompressedTiles(NamedTuple):
 
 
 def compression_of(hdu: Hdu) -> CompressedTiles | None:
-    """Return how an HDU is compressed in tiles; None if it is not.
+    """Return the tile compression of an HDU, or None.
 
-    An image is tested before a table, as no table is both.
+    Images are tested first; no table is both.
     """
     core = hdu._hdu()
     stored = core.stored
@@ -286,8 +286,8 @@ def compression_of(hdu: Hdu) -> CompressedTiles | None:
         tile = [_length(header, "ZTILELEN")]
     else:
         return None
-    named = dict.fromkeys(str(name).strip() for name in algorithms if name is not None)
-    algorithm = ", ".join(sorted(name for name in named if name)) or "unknown"
+    names = dict.fromkeys(str(name).strip() for name in algorithms if name is not None)
+    algorithm = ", ".join(sorted(name for name in names if name)) or "unknown"
     size = (stored or core).data_bytes
     return CompressedTiles(content, algorithm, _known(lengths), _known(tile), quantisation, size)
 
@@ -304,12 +304,12 @@ def _length(header: Header, keyword: str) -> int | None:
 
 def _known(lengths: list[int | None]) -> tuple[int, ...]:
     """Return the lengths if all are known."""
-    known = tuple(length for length in lengths if length is not None)
-    return known if len(known) == len(lengths) else ()
+    present = tuple(length for length in lengths if length is not None)
+    return present if len(present) == len(lengths) else ()
 
 
 def no_pixels_hint(hdus: Iterable[Hdu], otherwise: str) -> str:
-    """Return a hint about HDUs without pixels, which may have compressed ones."""
+    """Return a hint about HDUs without pixels, which may include compressed ones."""
     for hdu in hdus:
         compression = compression_of(hdu)
         if compression is not None and compression.content == "image":
@@ -324,10 +324,10 @@ def _hdu_of(file: File, index: int) -> Hdu:
 
 
 def axes_of(hdu: Hdu) -> list[int]:
-    """Return NAXISn in FITS order, of a compressed image those of its pixels."""
+    """Return NAXISn in FITS order; for a compressed image, those of its pixels."""
     return list(hdu._hdu().axes)
 
 
 def stored_table(hdu: Hdu) -> _core.Hdu | None:
-    """Return the table in which a compressed image or table is stored; None for any other."""
+    """Return the table that stores a compressed image or table; None for other HDUs."""
     return hdu._hdu().stored

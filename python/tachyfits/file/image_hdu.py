@@ -1,7 +1,7 @@
-"""ImageHdu: what the header of an image says about its pixels.
+"""ImageHdu: the pixels of an image as its header describes them.
 
-It reads cards alone, and needs NumPy for few of them: listing the HDUs of a file costs little.
-Reading pixels is in `image.pixels`.
+It reads only cards, and rarely needs NumPy: listing the HDUs of a file is cheap. Reading pixels is
+in `image.pixels`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from tachyfits.header.image_coordinates import ImageCoordinates
 
 
 class Scaling(NamedTuple):
-    """How stored values become physical ones: bzero + bscale * stored; blank is undefined."""
+    """Scaling of stored values to physical ones: bzero + bscale * stored; blank is undefined."""
 
     bscale: float
     bzero: float
     blank: int | None
 
 
-#: A primary HDU without data, before HDUs that are not in a file.
+#: A primary HDU without data, which precedes HDUs that are not in a file.
 PRIMARY = b"".join(
     card.ljust(80)
     for card in (
@@ -44,7 +44,7 @@ class ImageHdu(Hdu):
     _world: ImageCoordinates | None = None
 
     def _core_image(self) -> _core.Image:
-        # None also once the file is closed, which `_hdu` says.
+        # Also None once the file is closed, which `_hdu` detects.
         if self._image is None:
             self._image = self._hdu().image()
         return self._image
@@ -53,7 +53,7 @@ class ImageHdu(Hdu):
         self._image = None
 
     def _problem(self) -> FormatError | None:
-        """Return why the header does not say what the pixels are; None if it does."""
+        """Return the error if the header does not describe the pixels, or None."""
         try:
             self._core_image()
         except FormatError as error:
@@ -61,7 +61,7 @@ class ImageHdu(Hdu):
         return None
 
     def _companions(self) -> list[Hdu]:
-        """Return the tables that go with the image: BEAMS, and those of its coordinates."""
+        """Return the tables that accompany the image: BEAMS, and those of its coordinates."""
         content = self._core_image().companion_bytes()
         core = _core.FitsFile.open(PRIMARY + content, name=self.file.name)
         return list(type(self._file).computed(core, None))[1:] if content else []
@@ -72,13 +72,13 @@ class ImageHdu(Hdu):
     def header(self) -> Header:
         """The header: a mapping by keyword, with ``.cards`` and ``.comments``.
 
-        Of random groups it is that of their arrays as one image, whose axes have other numbers;
+        For random groups it describes their arrays as one image, with renumbered axes;
         `Hdu.stored_header` is the one of the file.
         """
         if self.kind != "random groups":
             return self.stored_header
-        every = list(range(self.ndim))
-        return Header(self._core_image().result_cards(kept=every, kind=Card))
+        axes = list(range(self.ndim))
+        return Header(self._core_image().result_cards(kept=axes, kind=Card))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -97,12 +97,12 @@ class ImageHdu(Hdu):
 
     @property
     def _type_name(self) -> str:
-        """The name of the type that indexing gives; see `Image.dtype`."""
+        """Name of the type of indexing results; see `Image.dtype`."""
         return self._core_image().dtype
 
     @property
     def bitpix(self) -> int:
-        """The type in the file: 8, 16, 32, 64 for integers, -32 and -64 for floats."""
+        """Type in the file: 8, 16, 32, 64 for integers, -32 and -64 for floats."""
         return self._core_image().bitpix
 
     @property
@@ -113,36 +113,36 @@ class ImageHdu(Hdu):
 
     @property
     def unit(self) -> str | None:
-        """BUNIT as the file writes it; None when it names none."""
+        """BUNIT as written in the file, or None."""
         return self._core_image().unit
 
     @property
     def beam(self) -> Beam | None:
-        """The beam of the header; None without one, and where channels have beams of their own.
+        """Beam of the header; None without one, and if channels have different beams.
 
-        BMAJ, BMIN and BPA, else the last one that AIPS notes in HISTORY; of a cube with a table
+        BMAJ, BMIN and BPA, or else the last beam in the HISTORY of AIPS; for a cube with a table
         BEAMS see `beams`.
         """
-        found = beams_of(self)
-        return found if isinstance(found, Beam) else None
+        beams = beams_of(self)
+        return beams if isinstance(beams, Beam) else None
 
     @property
     def beams(self) -> Beams | None:
-        """The beams of the channels, from the table BEAMS; None where all have the same one.
+        """Beams of the channels, from the table BEAMS; None if all have the same beam.
 
         Raises
         ------
         UsageError
-            The header announces a table (CASAMBM), and the file has none.
+            The header announces a table (CASAMBM), but the file has none.
         """
-        found = beams_of(self)
-        return found if isinstance(found, Beams) else None
+        beams = beams_of(self)
+        return beams if isinstance(beams, Beams) else None
 
     @property
     def coordinates(self) -> ImageCoordinates:
         """World coordinates: axes, sky, spectral axis; positions of pixels, and their inverse.
 
-        Each card that cannot be used gives one warning at most.
+        Each invalid card gives at most one warning.
 
         Examples
         --------
@@ -156,18 +156,18 @@ class ImageHdu(Hdu):
         return self._world
 
     def _companion(self, name: str, version: int) -> Any:
-        """Return an HDU that coordinates name: a table of -TAB axes, or corrections of pixels."""
-        # A computed image has its companions with it, any other in its file.
-        found = self._core_image().coordinate_table(name, version)
-        file = self._file if found is None else type(self._file)(found)
+        """Return an HDU that coordinates need: a table of -TAB axes, or corrections of pixels."""
+        # A computed image has its companions with it, others in their file.
+        companion = self._core_image().coordinate_table(name, version)
+        file = self._file if companion is None else type(self._file)(companion)
         return file[name, version]
 
 
 def problem_of(image: ImageHdu) -> FormatError | None:
-    """Return why the header does not say what the pixels are; None if it does."""
+    """Return the error if the header does not describe the pixels, or None."""
     return image._problem()
 
 
 def type_name(image: ImageHdu) -> str:
-    """Return the name of the type that indexing gives, without NumPy; see `Image.dtype`."""
+    """Return the name of the type of indexing results, without NumPy; see `Image.dtype`."""
     return image._type_name

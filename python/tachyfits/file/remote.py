@@ -17,17 +17,17 @@ class RemoteEntry:
     Attributes
     ----------
     url
-        URL of the object, which `open` takes; of a folder, which `remote_entries` takes.
+        URL of the object, for `open`, or of a folder, for `remote_entries`.
     name
-        The last part of the URL.
+        Last part of the URL.
     is_folder
-        A folder has no size, time or version.
+        Whether it is a folder, which has no size, time or version.
     size
-        Bytes.
+        Size in bytes.
     modified
-        Time of the last change; None where the server does not say.
+        Time of the last change; None if the server does not report it.
     version
-        Text that changes with the content, of the ETag or the time; None without both.
+        Text that changes with the content, from the ETag or the time; None without both.
     """
 
     url: str
@@ -39,7 +39,7 @@ class RemoteEntry:
 
 
 def remote_entry(url: str) -> RemoteEntry:
-    """Return what a server says of an object now, by one request.
+    """Return the server's current information about an object, with one request.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def remote_entry(url: str) -> RemoteEntry:
     Raises
     ------
     UsageError
-        It is not a URL.
+        The argument is not a URL.
     IoError
         The object does not exist, or the server refuses or fails. Credentials are those of the
         environment, as for `open`.
@@ -74,14 +74,14 @@ def remote_entries(url: str, most: int = 1000) -> list[RemoteEntry]:
     url
         URL of a bucket, or of a folder in it: s3, gs, az or abfss.
     most
-        More entries are left out.
+        Maximum number of entries to return.
 
     Raises
     ------
     UsageError
-        It is not a URL.
+        The argument is not a URL.
     IoError
-        The store refuses or fails, or it is a server of HTTP, which has no lists.
+        The store refuses or fails, or it is an HTTP server, which has no lists.
 
     Examples
     --------
@@ -94,12 +94,12 @@ def remote_entries(url: str, most: int = 1000) -> list[RemoteEntry]:
     if count is None:
         raise usage(f"invalid most {most!r}: expected a whole number above 0", "leave it out")
     folder = checked.rstrip("/")
-    found = _core.remote_entries(folder, count)
-    return [_entry(f"{folder}/{fields[0]}", fields) for fields in found]
+    entries = _core.remote_entries(folder, count)
+    return [_entry(f"{folder}/{fields[0]}", fields) for fields in entries]
 
 
 def _url(text: str) -> str:
-    # Lone surrogates are not UTF-8, which the engine takes.
+    # Lone surrogates cannot be encoded in UTF-8 for the engine.
     is_text = (
         isinstance(text, str) and "://" in text and text == text.encode(errors="replace").decode()
     )

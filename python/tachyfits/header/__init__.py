@@ -1,4 +1,4 @@
-"""Cards of a header, and what they say of coordinates."""
+"""Cards of a header, and the coordinates that they describe."""
 
 from __future__ import annotations
 

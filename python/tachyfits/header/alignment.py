@@ -1,7 +1,8 @@
-"""Whether pixels that are combined lie at the same places: on the sky, and along the spectral axis.
+"""Check that pixels to be combined have the same positions, on the sky and along the spectral axis.
 
-Operators, expressions, masks and planes ask `tell_differences`. Places are compared, not cards: a
-thousandth of a pixel, or of a channel, is equal, in any projection, frame and unit.
+Operators, expressions, masks and planes call `tell_differences`. It compares positions, not cards:
+differences below a thousandth of a pixel or a channel are ignored, in any projection, frame and
+unit.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from tachyfits.text.units import SPECTRAL, fits_unit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Pixels closer than this share of a pixel are at the same place.
+#: Pixels closer than this fraction of a pixel have the same position.
 TOLERANCE = 1e-3
-#: Places along each axis of the sky, and along a spectral axis, that are compared at most.
+#: Maximum number of positions compared along each sky axis, and along a spectral axis.
 _ON_SKY, _CHANNELS = 9, 1025
 
-#: Cards that decide where the pixels of an axis are, in the order in which they are named.
+#: Cards that determine pixel positions along an axis, in the order in which messages name them.
 _SKY_CARDS = ("CTYPE", "CRVAL", "CRPIX", "CDELT", "CD", "PC", "CROTA", "CUNIT", "RADESYS")
 _AXIS_CARDS = ("CTYPE", "CUNIT", "CRVAL", "CRPIX", "CDELT")
 #: Conventions of velocities, by CTYPE.
@@ -38,25 +39,24 @@ _CONVENTIONS = {"VRAD": "radio", "VOPT": "optical", "FELO": "optical", "VELO": "
 
 @dataclass(frozen=True)
 class Grid:
-    """Where the pixels of an image, a plane or a spectrum are.
+    """Positions of the pixels of an image, a plane or a spectrum.
 
     Attributes
     ----------
     name
-        For messages: the file.
+        File name for messages.
     coordinates
-        Of its header.
+        Coordinates of the header.
     shape
-        In NumPy order, of the axes that the header describes.
+        Shape of the axes that the header describes, in NumPy order.
     is_placed
-        Whether its axes keep their numbers beside others, as those of images do; the axes of a
-        plane and of a spectrum are found by what they are.
+        Whether axes match by number, as for images; axes of planes and spectra match by role.
     is_strict
         Whether a difference is an error.
     axis
-        The spectral axis, where it is not that of the header.
+        Spectral axis, if it is not the header's.
     has_channels
-        Whether its channels are compared: a mask of one plane is for any channel.
+        Whether to compare channels; a mask of a single plane applies to any channel.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Grid:
 
     @property
     def sky(self) -> Sky | None:
-        """The sky; None without one that can be used."""
+        """Sky of the header; None if it has no usable sky."""
         try:
             return self.coordinates.sky
         except TachyfitsError:
@@ -80,56 +80,56 @@ class Grid:
 
     @property
     def spectral(self) -> Axis | None:
-        """The spectral axis; None without one that has coordinates."""
-        found = self.coordinates
+        """Spectral axis; None if it has no coordinates."""
+        coordinates = self.coordinates
         if not self.has_channels:
             return None
-        if self.axis is not None or found.spectral_axis is None:
+        if self.axis is not None or coordinates.spectral_axis is None:
             return self.axis
         try:
-            axis = found.axis(found.spectral_axis)
+            axis = coordinates.axis(coordinates.spectral_axis)
         except TachyfitsError:
             return None
         return axis if axis.has_coordinate else None
 
     def lengths(self, axes: Iterable[int]) -> tuple[int, ...]:
-        """Return the numbers of pixels along FITS axes."""
+        """Return the lengths of FITS axes in pixels."""
         return tuple(self.shape[len(self.shape) - axis] for axis in axes)
 
 
 def tell_differences(operands: Iterable[Any], *, strict: bool = False) -> None:
-    """Warn of the first difference between the places of pixels that are combined.
+    """Warn about the first difference between the positions of pixels that are combined.
 
-    ``operands``: images, planes and spectra; anything else has no places. The first one's are
-    those of the result.
+    ``operands``: images, planes and spectra; other objects have no positions. The result has the
+    positions of the first operand.
 
     Raises
     ------
     UsageError
-        There is a difference, and one of them, or the call, is strict.
+        Positions differ, and an operand, or the call, is strict.
     """
-    # Their classes are in layers above this one.
+    # Classes with `_grid` are in layers above this one.
     grids = [each._grid() for each in operands if hasattr(type(each), "_grid")]
-    # Those without coordinates are at the place of any other.
-    for one, other in itertools.combinations(grids, 2):
-        found = difference(one, other)
-        if found is None:
+    # Grids without coordinates match any other.
+    for first, second in itertools.combinations(grids, 2):
+        problem = difference(first, second)
+        if problem is None:
             continue
         if strict or any(grid.is_strict for grid in grids):
             raise usage(
-                f"pixels at different places cannot be combined: {found}",
+                f"pixels at different places cannot be combined: {problem}",
                 "resample one of the images; or allow it: "
                 + either("strict=False", "leave --strict out", "leave strict out"),
             )
         warn(
-            f"pixels at different places are combined: {found}; the result has the coordinates of "
-            "the first"
+            f"pixels at different places are combined: {problem}; the result has the "
+            "coordinates of the first"
         )
         return
 
 
 def difference(one: Grid, other: Grid) -> str | None:
-    """Return the first difference between places of the pixels that two grids share; None: none."""
+    """Return the first difference between the positions of pixels that two grids share, or None."""
     if one.coordinates is other.coordinates:
         return None
     return _on_sky(one, other) or _along_channels(one, other)
@@ -144,7 +144,7 @@ def _on_sky(one: Grid, other: Grid) -> str | None:
         return _told(one, other, "the sky is on", *axes)
     lengths = one.lengths(first.axes)
     if lengths != other.lengths(second.axes) or 0 in lengths:
-        # Of other sizes, they are not pixel beside pixel.
+        # Images of different sizes have no common pixel grid.
         return None
     cards = _cards(one, first.axes), _cards(other, second.axes)
     if cards[0] == cards[1]:
@@ -152,7 +152,7 @@ def _on_sky(one: Grid, other: Grid) -> str | None:
     try:
         away = _apart(first, second, lengths)
     except TachyfitsError:
-        # No way leads from one frame to the other, or WCSLIB cannot evaluate one.
+        # astropy has no conversion between the frames, or WCSLIB cannot evaluate one of them.
         if first.frame == second.frame:
             return _told(one, other, *_named(*cards, _SKY_CARDS))
         return _told(one, other, "the frame of the sky is", first.frame, second.frame)
@@ -165,20 +165,20 @@ def _on_sky(one: Grid, other: Grid) -> str | None:
 
 
 def _apart(first: Sky, second: Sky, lengths: tuple[int, ...]) -> float | None:
-    """Return how far apart the same pixels of two skies are at most, in pixels of the first.
+    """Return the largest distance of equal pixels on two skies, in pixels of the first.
 
-    None where no pixel is on both.
+    None if no pixel is on both skies.
     """
     ends = (np.linspace(0.0, length - 1.0, min(length, _ON_SKY)) for length in lengths)
     x, y = (grid.ravel() for grid in np.meshgrid(*ends))
     places = directions(first, x, y)
-    others = _in_frame(directions(second, x, y), second, first)
+    vectors = _in_frame(directions(second, x, y), second, first)
     with np.errstate(invalid="ignore"):
         steps = [
             np.linalg.norm(directions(first, x + dx, y + dy) - places, axis=1)
             for dx, dy in ((0.5, 0.0), (0.0, 0.5))
         ]
-        away = np.linalg.norm(others - places, axis=1) / (2 * np.fmin(*steps))
+        away = np.linalg.norm(vectors - places, axis=1) / (2 * np.fmin(*steps))
     away = away[np.isfinite(away)]
     return float(away.max()) if away.size else None
 
@@ -199,7 +199,7 @@ def _same_frame(one: Sky, other: Sky) -> bool:
     try:
         return bool(one.astropy_frame.is_equivalent_frame(other.astropy_frame))
     except (TachyfitsError, TypeError):
-        # Frames that astropy does not have: the names are the same.
+        # astropy lacks these frames, and their names are equal.
         return True
 
 
@@ -220,12 +220,12 @@ def _along_channels(one: Grid, other: Grid) -> str | None:
     pixels = np.unique(np.linspace(0.0, count - 1.0, min(count, _CHANNELS)).round())
     try:
         values = first.values(pixels)
-        others = _values_as(first, second, other, pixels)
+        compared = _values_as(first, second, other, pixels)
         widths = first.widths(pixels, 1)
     except TachyfitsError:
         return _told(one, other, *_named(*cards, _AXIS_CARDS))
     with np.errstate(invalid="ignore", divide="ignore"):
-        away = np.abs(values - others) / widths
+        away = np.abs(values - compared) / widths
     if not (away > TOLERANCE).any():
         return None
     text = _told(one, other, *_named(*cards, _AXIS_CARDS))
@@ -235,12 +235,12 @@ def _along_channels(one: Grid, other: Grid) -> str | None:
 def _values_as(
     axis: Axis, other: Axis, grid: Grid, pixels: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the coordinates of pixels of another axis as those of an axis.
+    """Return coordinates of pixels of ``other``, converted to the coordinate of ``axis``.
 
     Raises
     ------
     UsageError
-        They cannot be converted.
+        The coordinates are not convertible.
     """
     values = other.values(pixels)
     if axis.kind == other.kind:
@@ -253,38 +253,40 @@ def _values_as(
     return converted(other, grid.coordinates, values, line)
 
 
-# Words of messages.
+# Message texts.
 
 
 def _cards(grid: Grid, axes: Iterable[int]) -> dict[str, tuple[str, Any]]:
-    """Return the cards of axes: keyword and value, by the keyword with numbers from 1."""
-    found: dict[str, tuple[str, Any]] = {}
-    same = {number: number for number in range(1, grid.coordinates.ndim + 1)}
+    """Return keyword and value of the cards of axes, by keyword with numbers from 1."""
+    cards: dict[str, tuple[str, Any]] = {}
+    numbers = {number: number for number in range(1, grid.coordinates.ndim + 1)}
     try:
         for keyword, kind, value in grid.coordinates.cards.checked(list(axes)):
             if kind is not None and (kind.is_essential or kind.root in _OF_FRAMES):
-                found[keyword] = (kind.renumbered(same) if kind.axes else keyword, value)
+                cards[keyword] = (kind.renumbered(numbers) if kind.axes else keyword, value)
     except TachyfitsError:
         return {}
-    return found
+    return cards
 
 
-#: Cards that are not essential to astropy, and say in which frame the sky is.
+#: Cards of the sky's frame, which astropy does not count as essential.
 _OF_FRAMES = ("RADESYS", "RADECSYS", "EQUINOX", "EPOCH")
 
 
 def _named(
     one: dict[str, tuple[str, Any]], other: dict[str, tuple[str, Any]], roots: tuple[str, ...]
 ) -> tuple[str, Any, Any]:
-    """Return the first card that differs, as `_told` takes it."""
+    """Return the first card that differs, in the form that `_told` expects."""
 
     def place(keyword: str) -> int:
         return next((n for n, root in enumerate(roots) if keyword.startswith(root)), len(roots))
 
     for keyword in sorted({**one, **other}, key=place):
-        (name, value), (named, found) = (cards.get(keyword, ("", None)) for cards in (one, other))
-        if value != found:
-            return f"{name or named} =", value, found
+        (name, value), (other_name, other_value) = (
+            cards.get(keyword, ("", None)) for cards in (one, other)
+        )
+        if value != other_value:
+            return f"{name or other_name} =", value, other_value
     return "coordinates", "those", "others"
 
 

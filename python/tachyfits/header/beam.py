@@ -1,7 +1,7 @@
-"""Beams: what a Gaussian kernel on the sky is in pixels, and what it makes of BMAJ, BMIN, BPA.
+"""Beams: Gaussian kernels on the sky, in pixels, and their effect on BMAJ, BMIN and BPA.
 
 Gaussians are handled as covariance matrices of (east, north) offsets, which add up under
-convolution. The pixel grid's scale and rotation are those of the header's matrix.
+convolution. The header's matrix gives the scale and rotation of the pixel grid.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ def _covariance(
     sine, cosine = np.sin(np.radians(angle)), np.cos(np.radians(angle))
     east = major**2 * sine**2 + minor**2 * cosine**2
     north = major**2 * cosine**2 + minor**2 * sine**2
-    both = (major**2 - minor**2) * sine * cosine
-    return np.stack([np.stack([east, both], axis=-1), np.stack([both, north], axis=-1)], axis=-2)
+    cross = (major**2 - minor**2) * sine * cosine
+    return np.stack([np.stack([east, cross], axis=-1), np.stack([cross, north], axis=-1)], axis=-2)
 
 
-#: Steradians of a Gaussian, by the product of its full widths in degrees.
+#: Solid angle in steradians of a Gaussian whose full widths have a product of 1 square degree.
 GAUSSIAN_AREA = math.pi / (4 * math.log(2)) * math.radians(1.0) ** 2
 
 
 @public
 @dataclass(frozen=True)
 class Beam:
-    """An elliptical Gaussian on the sky, as the header gives it.
+    """An elliptical Gaussian on the sky, as described by a header.
 
     Attributes
     ----------
     major, minor
         Full widths at half maximum, degrees.
     angle
-        Of the major axis from north through east, degrees.
+        Position angle of the major axis from north through east, degrees.
     """
 
     major: float
@@ -61,7 +61,7 @@ class Beam:
 
     @property
     def covariance(self) -> NDArray[np.float64]:
-        """The matrix of squared full widths for (east, north)."""
+        """Matrix of squared full widths for (east, north)."""
         return _covariance(np.array(self.major), np.array(self.minor), np.array(self.angle))
 
     def __str__(self) -> str:
@@ -70,7 +70,7 @@ class Beam:
 
     @classmethod
     def from_covariance(cls, matrix: NDArray[np.float64]) -> Beam:
-        """Return the beam of such a matrix.
+        """Return the beam of a matrix of squared full widths.
 
         >>> round(Beam.from_covariance(Beam(3.0, 2.0, 30.0).covariance).angle, 6)
         30.0
@@ -82,12 +82,12 @@ class Beam:
 
     @property
     def area(self) -> float:
-        """Product of the widths: the solid angle but for a constant."""
+        """Product of the full widths, which is proportional to the solid angle."""
         return self.major * self.minor
 
     @property
     def solid_angle(self) -> float:
-        """The solid angle, steradians.
+        """Solid angle in steradians.
 
         >>> f"{Beam(1 / 3600, 1 / 3600, 0.0).solid_angle:.4e}"
         '2.6633e-11'
@@ -104,9 +104,9 @@ class Beams:
     ----------
     major, minor
         Full widths at half maximum, degrees: one per channel (channels,), or (polarisations,
-        channels); (polarisations,) without an axis of channels. NaN where the table has no beam.
+        channels); (polarisations,) without an axis of channels. NaN if the table has no beam.
     angle
-        Of the major axes from north through east, degrees.
+        Position angles of the major axes from north through east, degrees.
     """
 
     major: NDArray[np.float64]
@@ -120,12 +120,12 @@ class Beams:
 
     @property
     def solid_angle(self) -> NDArray[np.float64]:
-        """The solid angles, steradians."""
+        """Solid angles in steradians."""
         return self.major * self.minor * GAUSSIAN_AREA
 
     @property
     def covariances(self) -> NDArray[np.float64]:
-        """The matrices of squared full widths for (east, north): (..., 2, 2)."""
+        """Matrices of squared full widths for (east, north): (..., 2, 2)."""
         return _covariance(self.major, self.minor, self.angle)
 
     def __len__(self) -> int:
@@ -141,7 +141,7 @@ class Beams:
         return (self[index] for index in range(len(self)))
 
     def grown(self, kernel: NDArray[np.float64]) -> Beams:
-        """Return the beams after a kernel, whose squared widths (east, north) add to theirs.
+        """Return the beams convolved with a kernel of these squared widths (east, north).
 
         >>> beams = Beams(np.array([3.0, np.nan]), np.array([2.0, np.nan]), np.array([30.0, 0.0]))
         >>> float(beams.grown(np.eye(2) * 16.0)[0].major), beams.grown(np.eye(2))[1].major
@@ -160,54 +160,54 @@ class Beams:
     ) -> Beams:
         """Return the beams of the rows of a table, for (polarisations, channels).
 
-        A row without a polarisation is of all. Of several rows of one channel the first counts.
+        A row without a polarisation applies to all. If several rows have the same channel, the
+        first one counts.
         """
-        found = np.full((3, *shape), np.nan)
+        beams = np.full((3, *shape), np.nan)
         for channel, polarisation, *beam in reversed(rows):
             if channel < shape[1] and (polarisation is None or polarisation < shape[0]):
                 among = (
                     slice(None) if polarisation is None else slice(polarisation, polarisation + 1)
                 )
-                found[:, among, channel] = np.array(beam)[:, None]
-        wrong = ~((found[0] > 0) & (found[1] > 0) & np.isfinite(found).all(axis=0))
-        found[:, wrong] = np.nan
-        return cls(*(found if shape[0] > 1 else found[:, 0]))
+                beams[:, among, channel] = np.array(beam)[:, None]
+        wrong = ~((beams[0] > 0) & (beams[1] > 0) & np.isfinite(beams).all(axis=0))
+        beams[:, wrong] = np.nan
+        return cls(*(beams if shape[0] > 1 else beams[:, 0]))
 
 
 def keep_beam_hint() -> str:
-    """Return what to do about a beam that cannot follow."""
+    """Return advice for a beam that cannot be updated."""
     return "leave the beam and the unit as they are: " + either("update_beam=False", "--keep-beam")
 
 
 def given_beam_hint() -> str:
-    """Return how a beam is given in place of the header's."""
+    """Return advice on how to pass a beam that replaces the header's."""
     return either(
         'image.with_beam("15arcsec")', "--beam 15arcsec", "BMAJ, BMIN and BPA of the file"
     )
 
 
-#: Cards of the one beam of an image.
+#: Cards of an image with a single beam.
 BEAM_KEYWORDS = ("BMAJ", "BMIN", "BPA")
 
-#: The most channels, times polarisations, whose beams are read: headers may claim any number.
+#: Maximum number of beams (channels times polarisations) to read: headers may claim any number.
 _MOST_BEAMS = 1 << 22
 
-#: AIPS records this in HISTORY instead of BMAJ, BMIN and BPA: degrees.
+#: Beam in degrees in the HISTORY of AIPS, which writes no BMAJ, BMIN and BPA.
 _AIPS_BEAM = re.compile(
     r"\bCLEAN\s+BMAJ=\s*(?P<BMAJ>\S+)\s+BMIN=\s*(?P<BMIN>\S+)\s+BPA=\s*(?P<BPA>\S+)"
 )
 
 
 def beam_of(coordinates: Coordinates) -> Beam | None:
-    """Return the beam of a header: BMAJ, BMIN and BPA, else the last one that AIPS notes.
+    """Return the beam of a header: BMAJ, BMIN and BPA, or else the last one in AIPS's HISTORY.
 
-    None where there is none that can be used; cards that cannot are warned of. Without BMIN the
-    beam is round.
+    None without a usable beam; invalid cards give a warning. Without BMIN the beam is round.
 
     Raises
     ------
     UsageError
-        The header says that every channel has a beam of its own (CASAMBM).
+        The header says that every channel has its own beam (CASAMBM).
     """
     header, cards = coordinates.header, coordinates.cards
     if header.get("CASAMBM") is True:
@@ -218,21 +218,21 @@ def beam_of(coordinates: Coordinates) -> Beam | None:
         )
     major, minor, angle = (cards.optional(keyword) for keyword in BEAM_KEYWORDS)
     minor = major if minor is None and "BMIN" not in header else minor
-    # An angle that cannot be read leaves a round beam as it is.
+    # A round beam does not need its angle, so an invalid angle does not matter.
     angle = 0.0 if angle is None and ("BPA" not in header or major == minor) else angle
     stated = _usable(major, minor, angle)
     if stated is not None:
         return stated
     for text in reversed(header.history()):
-        found = _AIPS_BEAM.search(text)
-        noted = _usable(*(_number(found[name]) for name in BEAM_KEYWORDS)) if found else None
+        match = _AIPS_BEAM.search(text)
+        noted = _usable(*(_number(match[name]) for name in BEAM_KEYWORDS)) if match else None
         if noted is not None:
             return noted
     return None
 
 
 def beam_from(given: Any) -> Beam:
-    """Return a beam that a user gives: a `Beam`, or what `asked_beam` reads."""
+    """Return the beam of a user's argument: a `Beam`, or any form that `asked_beam` parses."""
     return given if isinstance(given, Beam) else Beam(*asked_beam(given))
 
 
@@ -242,7 +242,7 @@ def beam_cards(beam: Beam) -> list[tuple[str, Any, str]]:
 
 
 def plane_axes(beams: Beams, coordinates: Coordinates) -> list[int]:
-    """Return the NumPy axes along which beams vary: of polarisations, of channels, or of both."""
+    """Return the NumPy axes along which beams vary: polarisations, channels, or both."""
     channels, stokes = coordinates.channel_axis, coordinates.stokes_axis
     axes = [stokes, channels] if beams.major.ndim == 2 or channels is None else [channels]
     return [axis for axis in axes if axis is not None]
@@ -251,15 +251,15 @@ def plane_axes(beams: Beams, coordinates: Coordinates) -> list[int]:
 def beams_of(
     image: ImageHdu, coordinates: Coordinates | None = None, otherwise: str = ""
 ) -> Beam | Beams | None:
-    """Return the beam of an image, or those of its channels if a table BEAMS has them.
+    """Return the beam of an image, or the beams of its channels from a table BEAMS.
 
-    ``coordinates``: of its header; None: those that give its warnings. ``otherwise``: what else to
-    do about a table that is missing.
+    ``coordinates``: coordinates of the header; None: those that report the image's warnings.
+    ``otherwise``: further advice for the error if the table is missing.
 
     Raises
     ------
     UsageError
-        The header says that there is a table (CASAMBM), and the file has none.
+        The header says that there is a table (CASAMBM), but the file has none.
     """
     coordinates = image.coordinates if coordinates is None else coordinates
     announced = coordinates.header.get("CASAMBM") is True
@@ -291,15 +291,15 @@ def beams_of(
 
 
 def beam_of_part(image: ImageHdu, ranges: Sequence[tuple[int, int, int]]) -> Beam | None:
-    """Return the beam of the one plane of a section, from the table BEAMS.
+    """Return the beam of a section's single plane, from the table BEAMS.
 
-    ``ranges``: (start, count, step) along each NumPy axis. None without a table, for planes of
-    several beams, and where the table has no beam of the plane.
+    ``ranges``: (start, count, step) along each NumPy axis. None without a table, if planes have
+    several beams, and if the table has no beam of the plane.
 
     Raises
     ------
     UsageError
-        The table cannot be used.
+        The table is invalid.
     """
     beams = beams_of(image)
     if not isinstance(beams, Beams):
@@ -312,7 +312,7 @@ def beam_of_part(image: ImageHdu, ranges: Sequence[tuple[int, int, int]]) -> Bea
 
 
 def _usable(major: float | None, minor: float | None, angle: float | None) -> Beam | None:
-    """Return the beam of three numbers; None where they are none of a beam."""
+    """Return the beam of three numbers; None if they do not describe a beam."""
     if major is None or minor is None or angle is None or not math.isfinite(angle):
         return None
     fine = 0 < major <= 360 and 0 < minor <= 360
@@ -327,7 +327,7 @@ def _number(text: str) -> float:
 
 
 def is_left_behind(image: Pixels, axis: int) -> bool:
-    """Say whether a kernel along one axis (NumPy number) changes a beam that cannot follow."""
+    """Return whether a kernel along one axis changes the beam and cannot update it."""
     coordinates = image.coordinates
     if not is_celestial(coordinates.ctypes[image.ndim - 1 - axis]):
         return False
@@ -335,7 +335,7 @@ def is_left_behind(image: Pixels, axis: int) -> bool:
 
 
 def check_sky_plane(image: Pixels) -> None:
-    """Refuse an image whose sky is not on its first two axes; one without a sky has planes of any.
+    """Refuse an image whose sky is not on its first two axes; without a sky, any plane is accepted.
 
     Raises
     ------
@@ -380,10 +380,10 @@ def sky_matrix(
 
 
 def pixel_widths(width: Any, image: Pixels) -> tuple[float, float]:
-    """Return the full widths in pixels along x and y of a kernel.
+    """Return the full widths of a kernel in pixels along x and y.
 
-    ``width`` is a number of pixels, two of them (x, y), or an angle: an astropy Quantity, or text
-    such as "12arcsec". An angle is a round kernel, for which pixels must be square or upright.
+    ``width`` is a number of pixels, a pair of them (x, y), or an angle: an astropy Quantity, or
+    text such as "12arcsec". An angle is a round kernel, for which pixels must be square or upright.
     """
     hint = either(
         'give pixels (3.5), pixels along x and y ((3.5, 2)), or an angle ("12arcsec")',
@@ -410,6 +410,6 @@ def pixel_widths(width: Any, image: Pixels) -> tuple[float, float]:
 
 
 def sky_kernel(widths: tuple[float, float], image: Pixels) -> NDArray[np.float64]:
-    """Return the squared widths (east, north) of a kernel of full widths in pixels along x, y."""
+    """Return the squared widths (east, north) of a kernel with full widths in pixels (x, y)."""
     matrix = sky_matrix(image, keep_beam_hint())
     return np.asarray(matrix @ np.diag(np.square(widths)) @ matrix.T)

@@ -1,4 +1,4 @@
-"""The table BEAMS, which CASA writes beside an image whose planes have beams of their own."""
+"""The table BEAMS, which CASA writes beside an image whose planes have different beams."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ NAME = "BEAMS"
 
 
 def beam_rows(image: ImageHdu) -> list[Row] | None:
-    """Return the rows of the table BEAMS of an image; None without such a table.
+    """Return the rows of the table BEAMS of an image; None if there is no such table.
 
     Raises
     ------
     UsageError
-        A column has no unit, or none of angles.
+        A column has no unit, or its unit is not an angle.
     """
     if image._core_image().beams() is None:
         return None
@@ -44,12 +44,12 @@ def beam_rows(image: ImageHdu) -> list[Row] | None:
     several = "POL" in columns
     polarisations = numbers("POL") if several else np.zeros(len(beams[0]))
     usable = [_is_whole(channels), _is_whole(polarisations), np.isfinite(beams).all(axis=0)]
-    kept = np.logical_and.reduce(usable)
-    whole = [column[kept].astype(np.int64).tolist() for column in (channels, polarisations)]
-    widths = [column[kept].tolist() for column in beams]
+    valid = np.logical_and.reduce(usable)
+    integers = [column[valid].astype(np.int64).tolist() for column in (channels, polarisations)]
+    widths = [column[valid].tolist() for column in beams]
     return [
         (channel, polarisation if several else None, *beam)
-        for channel, polarisation, *beam in zip(*whole, *widths, strict=True)
+        for channel, polarisation, *beam in zip(*integers, *widths, strict=True)
     ]
 
 
@@ -65,9 +65,9 @@ def _degrees(column: Any, place: str) -> float:
     if unit is not None and unit.is_equivalent(ANGLE[0]):
         return float(unit.to(ANGLE[0]))
     keyword = f"TUNIT{column.number + 1}"
-    found = f"a unit of angles, found {text!r}" if text else "a unit of angles, found none"
+    expected = f"a unit of angles, found {text!r}" if text else "a unit of angles, found none"
     raise usage(
-        f"{place}: invalid {keyword} of {column.name} in the table {NAME}: expected {found}",
+        f"{place}: invalid {keyword} of {column.name} in the table {NAME}: expected {expected}",
         either(
             f'state it: editor["{NAME}"].header["{keyword}"] = "arcsec", in tachyfits.edit(path); '
             'or give one beam: image.with_beam("15arcsec")',

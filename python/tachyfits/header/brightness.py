@@ -1,9 +1,9 @@
 """Factors between units of brightness and flux: per beam, per pixel, per steradian, temperatures.
 
-Every conversion is a multiplication, so values of different channels need a number each. The
-physics is astropy's: brightness temperatures are those of Rayleigh and Jeans, flux densities per
-wavelength and per frequency follow its spectral equivalencies. This module adds the
-header: the solid angles of a beam and of a pixel, and the frequency of a channel.
+Every conversion is a multiplication, so values of different channels need a factor each. The
+physics is astropy's: brightness temperatures follow Rayleigh and Jeans, flux densities per
+wavelength and per frequency follow its spectral equivalencies. This module adds the header: the
+solid angles of a beam and of a pixel, and the frequency of a channel.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setting:
-    """The inputs of a conversion. Each function raises UsageError where the header lacks its own.
+    """Inputs of a conversion. Each function raises UsageError if the header lacks its input.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Asked:
-    """The arguments of those names of `Image.to`."""
+    """The arguments of `Image.to` with these names."""
 
     frequency: Any = None
     beam: Any = None
@@ -72,25 +72,25 @@ class Asked:
 def factor_between(unit: str | None, wanted: Any, setting: Setting) -> tuple[str, Numbers]:
     """Return a requested unit as header text, and the factors from ``unit`` to it.
 
-    The factors broadcast to the values: one number where all pixels have the same.
+    The factors broadcast to the values: a single number if all pixels share it.
 
     Raises
     ------
     UsageError
-        There is no such unit, ``unit`` cannot be converted to it, or the header does not say what
-        the conversion depends on.
+        The unit does not exist, ``unit`` cannot be converted to it, or the header lacks an input of
+        the conversion.
     """
     own = pixel_unit(unit) if unit else None
     target = wanted if hasattr(wanted, "bases") else asked_pixel_unit(str(wanted), own)
     text = text_of_unit(target) or ""
-    # A prefix alone is the same factor for every meaning.
+    # If only the prefix differs, the factor is the same for every meaning.
     is_alike = own is not None and own.is_equivalent(target)
     source = own if own is not None and is_alike else certain_pixel_unit(unit)
     if source.is_equivalent(target):
         return text, np.array(float(source.to(target)))
-    found = _factors(source, target, setting)
-    if found is not None:
-        return text, found
+    factors = _factors(source, target, setting)
+    if factors is not None:
+        return text, factors
     raise usage(
         f"invalid unit {str(wanted)!r}: expected one like {unit}",
         "give a unit that the values can be converted to",
@@ -98,7 +98,7 @@ def factor_between(unit: str | None, wanted: Any, setting: Setting) -> tuple[str
 
 
 def _factors(source: UnitBase, target: UnitBase, setting: Setting) -> Numbers | None:
-    """Return the factors from one unit to another; None where no physics leads there."""
+    """Return the factors from one unit to another; None if no physics relates them."""
     import astropy.units as u
 
     route = _route(source, target)
@@ -109,7 +109,7 @@ def _factors(source: UnitBase, target: UnitBase, setting: Setting) -> Numbers | 
         if power:
             factor = factor * area() ** power
     if route.kelvins:
-        # Of Rayleigh and Jeans: it grows with the square of the frequency.
+        # The Rayleigh-Jeans brightness grows with the square of the frequency.
         factor = factor * (_per_kelvin() * setting.frequency() ** 2) ** route.kelvins
     if route.scale is not None:
         return np.asarray(factor * route.scale)
@@ -121,16 +121,16 @@ def _factors(source: UnitBase, target: UnitBase, setting: Setting) -> Numbers | 
 
 @dataclass(frozen=True)
 class _Route:
-    """How values get from one unit to another.
+    """Path of a conversion from one unit to another.
 
     Attributes
     ----------
     beam, pixel, kelvins
-        Powers of the solid angles, and of what is a brightness per kelvin, in the factor.
+        Powers of the solid angles, and of the brightness per kelvin, in the factor.
     ours, theirs
-        The units that are left.
+        The remaining units.
     scale
-        Factor between them; None where it depends on the frequency.
+        Factor between the remaining units; None if it depends on the frequency.
     """
 
     beam: float
@@ -145,21 +145,28 @@ class _Route:
 def _route(source: UnitBase, target: UnitBase) -> _Route | None:
     import astropy.units as u
 
-    # Which solid angles and temperatures have to go, before anything of the header is asked.
-    one, ours = _without(source, target)
-    other, theirs = _without(target, source)
-    # A brightness in kelvins times this is one per steradian.
+    # Find the solid angles and temperatures to replace before any header value is required.
+    source_angles, ours = _without(source, target)
+    target_angles, theirs = _without(target, source)
+    # A brightness in kelvins times this is a brightness per steradian.
     kelvins = 0.0 if ours.is_equivalent(theirs) else _power(ours, u.K) - _power(theirs, u.K)
     ours = ours * (u.Jy / u.sr / u.K) ** kelvins
     scale = float(ours.to(theirs)) if ours.is_equivalent(theirs) else None
     if scale is None and not ours.is_equivalent(theirs, u.spectral_density(1.0 * u.Hz)):
         return None
-    return _Route(one.beam - other.beam, one.pixel - other.pixel, kelvins, ours, theirs, scale)
+    return _Route(
+        source_angles.beam - target_angles.beam,
+        source_angles.pixel - target_angles.pixel,
+        kelvins,
+        ours,
+        theirs,
+        scale,
+    )
 
 
 @functools.lru_cache(maxsize=1)
 def _per_kelvin() -> float:
-    """Return the brightness of a kelvin at a hertz, Jy/sr."""
+    """Return the brightness of 1 K at 1 Hz, in Jy/sr."""
     import astropy.units as u
 
     at_a_hertz = u.brightness_temperature(1 * u.Hz)
@@ -168,14 +175,14 @@ def _per_kelvin() -> float:
 
 @dataclass(frozen=True)
 class _Angles:
-    """Powers of the solid angles that were replaced by steradians."""
+    """Powers of the solid angles that steradians replaced."""
 
     beam: float
     pixel: float
 
 
 def _without(unit: UnitBase, beside: UnitBase) -> tuple[_Angles, UnitBase]:
-    """Return a unit with steradians for beams and pixels, or without if the other has the same."""
+    """Return a unit with steradians for beams and pixels, or cancelled if both units have them."""
     import astropy.units as u
 
     beam, pixel = _power(unit, u.beam), _power(unit, u.pix)
@@ -192,40 +199,40 @@ def _power(unit: UnitBase, of: UnitBase) -> float:
 
 @functools.lru_cache(maxsize=512)
 def flux_units(unit: str | None) -> tuple[str | None, str] | None:
-    """Return what pixels are converted to before they add up to a flux, and the unit of the flux.
+    """Return the unit in which pixels add up to a flux, and the unit of the flux.
 
-    The first is None if they add up without conversion. None for other values.
+    The first is None if they add up without conversion. Returns None if the values are not a flux.
 
     >>> flux_units("Jy/beam"), flux_units("K"), flux_units("mJy"), flux_units("km/s")
     (('Jy pix-1', 'Jy'), ('Jy pix-1', 'Jy'), (None, 'mJy'), None)
     """
     import astropy.units as u
 
-    known = pixel_unit(unit) if unit else None
-    if known is None:
+    parsed = pixel_unit(unit) if unit else None
+    if parsed is None:
         return None
-    if known.is_equivalent(u.K):
+    if parsed.is_equivalent(u.K):
         return "Jy pix-1", "Jy"
     for angle in (u.dimensionless_unscaled, u.pix, u.beam, u.sr):
-        whole = known * angle
-        if whole.is_equivalent(u.Jy, u.spectral_density(1.0 * u.Hz)):
-            per_pixel = text_of_unit(whole / u.pix)
+        flux = parsed * angle
+        if flux.is_equivalent(u.Jy, u.spectral_density(1.0 * u.Hz)):
+            per_pixel = text_of_unit(flux / u.pix)
             as_they_are = angle in (u.dimensionless_unscaled, u.pix)
-            return None if as_they_are else per_pixel, text_of_unit(whole) or ""
+            return None if as_they_are else per_pixel, text_of_unit(flux) or ""
     return None
 
 
 def setting_of(image: ImageHdu, asked: Asked) -> Setting:
-    """Return what conversions of the pixels of an image depend on."""
+    """Return the conversion inputs for the pixels of an image."""
     return _setting(image.coordinates, image.shape, asked, lambda: beams_of(image), None)
 
 
 def setting_of_result(
     coordinates: Coordinates, shape: Sequence[int], asked: Asked, channels: WorldAxis | None
 ) -> Setting:
-    """Return what conversions of a plane or a spectrum depend on.
+    """Return the conversion inputs for a plane or a spectrum.
 
-    ``shape`` is that of the image that is written; ``channels`` are those of a spectrum.
+    ``shape``: shape of the image that is written; ``channels``: channels of a spectrum.
     """
     return _setting(coordinates, shape, asked, lambda: beam_of(coordinates), channels)
 
@@ -233,13 +240,13 @@ def setting_of_result(
 def _setting(
     coordinates: Coordinates,
     shape: Sequence[int],
-    asked: Asked,
+    request: Asked,
     beams_in: Callable[[], Beam | Beams | None],
     channels: WorldAxis | None,
 ) -> Setting:
     def beam_area() -> Numbers:
-        if asked.beam is not None:
-            return _asked_area(asked.beam)
+        if request.beam is not None:
+            return _asked_area(request.beam)
         beams = beams_in()
         if beams is None:
             raise _no_beam()
@@ -257,15 +264,15 @@ def _setting(
         return _along(beams.solid_angle, plane_axes(beams, coordinates), len(shape))
 
     def frequency() -> Numbers:
-        line = Line(None, asked.rest, asked.convention, asked.rest_medium)
-        hertz, axis = frequencies(coordinates, shape, asked.frequency, line, channels)
+        line = Line(None, request.rest, request.convention, request.rest_medium)
+        hertz, axis = frequencies(coordinates, shape, request.frequency, line, channels)
         return hertz if axis is None else _along(hertz, [axis], len(shape))
 
     return Setting(beam_area, lambda: _pixel_area(coordinates), frequency)
 
 
 def _along(numbers: Numbers, axes: list[int], ndim: int) -> Numbers:
-    """Return numbers along these NumPy axes of an array, with length 1 along the others."""
+    """Return numbers along these NumPy axes of an array, with length 1 along all others."""
     ordered: Numbers = numbers.transpose(np.argsort(axes))
     shape = [1] * ndim
     for axis, length in zip(sorted(axes), ordered.shape, strict=True):

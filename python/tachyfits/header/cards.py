@@ -36,7 +36,7 @@ COMMENTARY = ("", "COMMENT", "HISTORY")
 
 
 def looked_up(keyword: str) -> str:
-    """Return a keyword for lookup: in capitals, long ones without the word HIERARCH.
+    """Return a keyword for lookup: in upper case, long ones without the word HIERARCH.
 
     >>> [looked_up(word) for word in ("exptime", "HIERARCH ESO DET DIT", "HIERARCH")]
     ['EXPTIME', 'ESO DET DIT', 'HIERARCH']
@@ -47,9 +47,9 @@ def looked_up(keyword: str) -> str:
 
 
 def meant_keyword(cards: Iterable[Card], keyword: str) -> str:
-    """Return the keyword, in capitals, of the cards that a keyword means.
+    """Return the keyword, in upper case, of the cards that a keyword refers to.
 
-    A short word that no card has is that of a HIERARCH card.
+    A short word without a card refers to a HIERARCH card.
 
     >>> meant_keyword([Card("HIERARCH a.b", 1), Card("NAXIS", 2)], "a.b")
     'HIERARCH A.B'
@@ -117,16 +117,16 @@ def is_pattern(keyword: str) -> bool:
 
 
 def matching(cards: Iterable[Card], pattern: str) -> list[Card]:
-    """Return the cards whose keyword a pattern matches, in either case.
+    """Return the cards whose keyword matches a pattern, in any case.
 
     >>> cards = [Card("NAXIS", 2), Card("NAXIS1", 9), Card("ESO DET DIT", 1.5)]
     >>> [[card.value for card in matching(cards, each)] for each in ("naxis*", "NAXIS?", "eso *")]
     [[2, 9], [9], [1.5]]
     """
-    wanted = re.escape(looked_up(pattern).removeprefix("HIERARCH ").strip())
+    regex = re.escape(looked_up(pattern).removeprefix("HIERARCH ").strip())
     for sign, meaning in ((r"\.\.\.", r"\S*"), (r"\*", ".*"), (r"\?", ".")):
-        wanted = wanted.replace(sign, meaning)
-    is_it = re.compile(wanted, re.DOTALL).fullmatch
+        regex = regex.replace(sign, meaning)
+    is_it = re.compile(regex, re.DOTALL).fullmatch
     return [card for card in cards if is_it(card.keyword.upper().removeprefix("HIERARCH "))]
 
 
@@ -134,8 +134,8 @@ def matching(cards: Iterable[Card], pattern: str) -> list[Card]:
 class Card(_Fields):
     """One line of a header. A commentary card has its text as the value.
 
-    A card read from a file keeps its bytes: a new file has it unchanged, to the last digit of a
-    number and the last byte outside ASCII.
+    A card read from a file keeps its bytes, so that a new file has it unchanged, to the last digit
+    of a number and the last byte outside ASCII.
     """
 
     _records: bytes | None = None
@@ -200,31 +200,31 @@ class Cards(Sequence[Card]):
 
 
 class HeaderDict(dict[Any, Any]):
-    """A dict whose entries are those that the methods of its class give.
+    """A dict whose entries come from the methods of its subclass.
 
-    `astropy.io.fits.Header` and others take the values of a dict, and only the names of any other
-    mapping. The storage of dict holds one key, None: C code that reads it without these
-    methods fails then, instead of seeing an empty dict.
+    `astropy.io.fits.Header` and others read the values of a dict, but only the names of any other
+    mapping. The storage of dict has one key, None, so that C code that bypasses these methods fails
+    instead of reading an empty dict.
     """
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
-        """Return a dict with the one key that is not text."""
+        """Return a dict with the single key None."""
         new = super().__new__(cls)
         dict.__setitem__(new, None, None)
         return new
 
-    # The views, and the methods that dict has and Mapping lacks.
+    # Views, and the methods of dict that Mapping lacks.
 
     def keys(self) -> KeysView[str]:  # type: ignore[override]
         """Return the keywords."""
         return KeysView(self)
 
     def values(self) -> ValuesView[Any]:  # type: ignore[override]
-        """Return the values, of repeated keywords the first one."""
+        """Return the values; repeated keywords give the first one."""
         return ValuesView(self)
 
     def copy(self) -> dict[str, Any]:
-        """Return the values by keyword, which can be changed."""
+        """Return the values by keyword as a new dict."""
         return dict(self)
 
     def __or__(self, other: Any) -> Any:
@@ -240,7 +240,7 @@ class HeaderDict(dict[Any, Any]):
         return not self == other
 
     def items(self) -> ItemsView[str, Any]:  # type: ignore[override]
-        """Return pairs of keyword and value: of commentary keywords one for each line."""
+        """Return pairs of keyword and value; a commentary keyword has a pair for each line."""
         return _Items(self)
 
 
@@ -265,8 +265,8 @@ class _Items(ItemsView[str, Any]):
 class Header(HeaderDict):
     """The cards of one HDU: a mapping from keyword (any case) to value.
 
-    It cannot be changed. ``astropy.io.fits.Header(header)`` takes its keywords and values;
-    `to_astropy` has the comments too.
+    It is immutable. ``astropy.io.fits.Header(header)`` copies its keywords and values; `to_astropy`
+    also copies the comments.
 
     Parameters
     ----------
@@ -325,7 +325,7 @@ class Header(HeaderDict):
 
     @cached_property
     def _first(self) -> dict[str, Card]:
-        """The first card of each keyword, which is in upper case here."""
+        """First card of each keyword, by upper-case keyword."""
         first: dict[str, Card] = {}
         for card in self._cards:
             first.setdefault(card.keyword.upper(), card)
@@ -343,26 +343,26 @@ class Header(HeaderDict):
 
     @property
     def raw(self) -> bytes | None:
-        """The header's blocks as in the file; None for a header that tachyfits made."""
+        """Bytes of the header's blocks in the file; None for a header created in memory."""
         return self._raw
 
     def card(self, keyword: str) -> Card:
         """Return the first card of a keyword; UsageKeyError (a KeyError) if it is missing.
 
-        A word of up to 8 characters that no card has is that of a HIERARCH card.
+        A word of up to 8 characters without a card refers to a HIERARCH card.
         """
-        found = self._found(keyword)
-        if found is None:
+        card = self._found(keyword)
+        if card is None:
             problem = f"{self._where}the header has no keyword {keyword!r}"
             raise not_found(problem, either("header.get(keyword, default) never fails"))
-        return found
+        return card
 
     def _found(self, keyword: str) -> Card | None:
         if self._core is None:
             name = looked_up(keyword)
             return self._first.get(name) or self._first.get(f"HIERARCH {name}")
-        found = self._core.card(keyword_text(keyword).strip())
-        return None if found is None else Card(*found)
+        fields = self._core.card(keyword_text(keyword).strip())
+        return None if fields is None else Card(*fields)
 
     def history(self, keyword: str = "HISTORY") -> list[str]:
         """Return the text of every card of a commentary keyword."""
@@ -374,11 +374,11 @@ class Header(HeaderDict):
         COMMENT, HISTORY and the blank keyword give their lines, a sequence of text; a pattern
         (``NAXIS*``, ``NAXIS?``, ``ESO *``) gives a header of all matching cards, possibly empty.
         """
-        found = self._several(keyword)
-        return self.card(keyword).value if found is None else found
+        result = self._several(keyword)
+        return self.card(keyword).value if result is None else result
 
     def _several(self, keyword: str) -> Header | Commentary | None:
-        """Return the value of a pattern or commentary keyword; None for others."""
+        """Return the value of a pattern or commentary keyword; None for other keywords."""
         name = keyword_text(keyword).strip().upper()
         if name in COMMENTARY:
             lines = self.history(name)
@@ -394,8 +394,8 @@ class Header(HeaderDict):
         several = self._several(keyword)
         if several is not None:
             return several
-        found = self._found(keyword)
-        return default if found is None else found.value
+        card = self._found(keyword)
+        return default if card is None else card.value
 
     def __iter__(self) -> Iterator[str]:
         return iter(card.keyword for card in self._first.values())
@@ -438,7 +438,7 @@ class Header(HeaderDict):
         return [keyword for keyword in self if keyword]
 
     def replaced(self, changes: Mapping[str, Any], *, without: Iterable[str] = ()) -> Header:
-        """Return a new header with some values set (appended when absent) and some cards left out.
+        """Return a new header with some values set (appended if absent) and some cards dropped.
 
         A change is a value, which keeps the old comment, or a pair (value, comment).
         """
@@ -459,7 +459,7 @@ class Header(HeaderDict):
     def to_astropy(self) -> astropy.io.fits.Header:
         """Return an astropy header, from the file's own bytes if it comes from a file.
 
-        Cards that astropy refuses, as those with text outside ASCII, are left out with a warning.
+        Cards that astropy refuses, such as text outside ASCII, are dropped with a warning.
         """
         from astropy.io import fits
 
@@ -494,7 +494,7 @@ class _Comments(Mapping[str, str]):
         return self._header._ipython_key_completions_()
 
     def __getitem__(self, keyword: str) -> Any:
-        """Return the comment of a keyword; of a pattern the comments by keyword."""
+        """Return the comment of a keyword; for a pattern, the comments by keyword."""
         if is_pattern(keyword_text(keyword)):
             return {card.keyword: card.comment for card in matching(self._header.cards, keyword)}
         return self._header.card(keyword).comment
@@ -513,7 +513,7 @@ def _value_and_comment(change: Any, old: Card | None) -> tuple[Any, str]:
 
 
 def value_text(value: Any) -> str:
-    """Return a value as FITS writes it in a card; an undefined one is empty.
+    """Return a value as written in a FITS card; empty if undefined.
 
     >>> [value_text(value) for value in (True, 3, 1e10, "it's", None, 1 + 2j)]
     ['T', '3', '10000000000.0', "'it''s'", '', '(1.0, 2.0)']
@@ -530,7 +530,7 @@ def value_text(value: Any) -> str:
 
 
 def card_line(card: Card) -> str:
-    """Return a card as one readable line; it is not cut at 80 characters.
+    """Return a card as one readable line, not cut at 80 characters.
 
     >>> card_line(Card("BMAJ", 0.01, "beam"))
     'BMAJ    =                 0.01 / beam'

@@ -16,7 +16,7 @@ from tachyfits.text.axes import algorithm_of
 if TYPE_CHECKING:
     from tachyfits.header.coordinates import Coordinates
 
-#: Pixels of an image of corrections: those of HST have some thousand.
+#: Maximum pixels of an image of corrections; those of HST have some thousand.
 MOST_CORRECTIONS = 1 << 24
 
 
@@ -36,11 +36,11 @@ def companion_hdus(coordinates: Coordinates, cards: Iterable[tuple[Kind, Any]]) 
         elif (image := coordinates.cards.lookup_of(kind, value)) is not None:
             lookups[image] = _correction(coordinates, *image, kind.keyword)
     tables: dict[tuple[str, int], dict[str, Any]] = {}
-    for axis, named in texts.items():
+    for axis, names in texts.items():
         if algorithm_of(coordinates.cards.text(f"CTYPE{axis}")) != "TAB":
             continue
-        name, version = named.get(0, ""), versions.get(axis, 1)
-        columns = [named[n] for n in (1, 2) if named.get(n)]
+        name, version = names.get(0, ""), versions.get(axis, 1)
+        columns = [names[n] for n in (1, 2) if names.get(n)]
         if not name or not columns:
             raise usage(f"its table is not named: PS{axis}_0 and PS{axis}_1", "use pixels")
         table = _beside(coordinates, name, version, f"CTYPE{axis}")
@@ -54,10 +54,10 @@ def companion_hdus(coordinates: Coordinates, cards: Iterable[tuple[Kind, Any]]) 
     from astropy.io import fits
 
     hdus = [fits.PrimaryHDU(), *lookups.values()]
-    for (name, version), found in tables.items():
-        kinds = [(column, "f8", array.shape[1:]) for column, array in found.items()]
-        rows = np.zeros(len(next(iter(found.values()))), dtype=kinds)
-        for column, array in found.items():
+    for (name, version), arrays_by_column in tables.items():
+        kinds = [(column, "f8", array.shape[1:]) for column, array in arrays_by_column.items()]
+        rows = np.zeros(len(next(iter(arrays_by_column.values()))), dtype=kinds)
+        for column, array in arrays_by_column.items():
             rows[column] = array
         hdus.append(fits.BinTableHDU(rows, name=name, ver=version))
     return fits.HDUList(hdus)
@@ -78,15 +78,15 @@ def _correction(coordinates: Coordinates, name: str, version: int, keyword: str)
             hint,
         )
     cards = WcsCards(image.header, image.ndim, coordinates.where)
-    found = fits.ImageHDU(np.asarray(image.read(), dtype=np.float32), name=name, ver=version)
+    hdu = fits.ImageHDU(np.asarray(image.read(), dtype=np.float32), name=name, ver=version)
     for n in (1, 2):
         for root, default in (("CRPIX", 0.0), ("CRVAL", 0.0), ("CDELT", 1.0)):
-            found.header[f"{root}{n}"] = cards.number(f"{root}{n}", default)
-    return found
+            hdu.header[f"{root}{n}"] = cards.number(f"{root}{n}", default)
+    return hdu
 
 
 def _beside(coordinates: Coordinates, name: str, version: int, keyword: str) -> Any:
-    """Return an HDU that coordinates need."""
+    """Return a companion HDU of coordinates."""
     hint = "use the file that has it, or use pixels"
     try:
         if coordinates.companion is not None:

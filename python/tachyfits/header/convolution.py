@@ -1,7 +1,7 @@
-"""Kernels that take beams to a target beam: what is left of it by deconvolution, in pixels.
+"""Kernels that smooth beams to a target beam, by deconvolution, in pixels.
 
 Squared widths of Gaussians add up under convolution, as matrices; the kernel of a beam is the
-difference of the matrices of the target and of the beam (radio_beam and MIRIAD solve the same
+difference between the matrices of the target and of the beam (radio_beam and MIRIAD solve the same
 equations for axes and angles).
 """
 
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
 #: Argument for the smallest beam that every channel can have.
 COMMON = "common"
 
-#: A target that is smaller by less than this part of its squared width is the beam itself.
+#: A target whose squared width is smaller by less than this fraction equals the beam.
 _EQUAL = 1e-9
 
 
 @dataclass(frozen=True)
 class Convolution:
-    """How planes get a target beam.
+    """Kernels that smooth planes to a target beam.
 
     Attributes
     ----------
     axes
-        NumPy axes along which the kernels vary; none for one kernel.
+        NumPy axes along which the kernels vary; empty for a single kernel.
     widths
         Squared full widths in pixels, as matrices: (xx, xy, yy) of each kernel.
     ratios
-        Solid angle of the target, by that of the beam; NaN for a plane without a beam.
+        Solid angle of the target divided by that of the beam; NaN for a plane without a beam.
     beam
-        The target.
+        Target beam.
     """
 
     axes: list[int]
@@ -58,7 +58,7 @@ class Convolution:
 
     @property
     def is_upright(self) -> bool:
-        """Whether one kernel is a product of Gaussians along x and y, wide enough to be sampled."""
+        """Whether a single kernel separates into Gaussians along x and y, wide enough to sample."""
         if self.axes:
             return False
         xx, xy, yy = self.widths[0]
@@ -71,7 +71,7 @@ def common_beam(image: Pixels) -> Beam:
     Raises
     ------
     UsageError
-        The header has no beam, or radio_beam, which finds it, is not installed.
+        The header has no beam, or radio_beam, which computes the result, is not installed.
     """
     beams = _known_beams(image)
     if isinstance(beams, Beam):
@@ -81,21 +81,21 @@ def common_beam(image: Pixels) -> Beam:
     radio_beam = needed("radio_beam", "the common beam of channels")
     usable = np.isfinite(beams.major)
     axes = [axis[usable] * u.deg for axis in (beams.major, beams.minor, beams.angle)]
-    found = radio_beam.Beams(*axes).common_beam()
+    common = radio_beam.Beams(*axes).common_beam()
     return Beam(
-        float(found.major.to_value(u.deg)),
-        float(found.minor.to_value(u.deg)),
-        float(found.pa.to_value(u.deg)) % 180.0,
+        float(common.major.to_value(u.deg)),
+        float(common.minor.to_value(u.deg)),
+        float(common.pa.to_value(u.deg)) % 180.0,
     )
 
 
 def convolution(image: Pixels, target: Any) -> Convolution:
-    """Return the kernels that take the beams of an image to a target.
+    """Return the kernels that smooth the beams of an image to a target.
 
     Parameters
     ----------
     target
-        A beam as `beam_from` takes it, or "common".
+        Any beam that `beam_from` accepts, or "common".
 
     Raises
     ------
@@ -104,7 +104,7 @@ def convolution(image: Pixels, target: Any) -> Convolution:
     """
     beams = _known_beams(image)
     is_common = isinstance(target, str) and target.strip().lower() == COMMON
-    wanted = common_beam(image) if is_common else beam_from(target)
+    beam = common_beam(image) if is_common else beam_from(target)
     coordinates = image.coordinates
     if isinstance(beams, Beam):
         axes: list[int] = []
@@ -113,35 +113,35 @@ def convolution(image: Pixels, target: Any) -> Convolution:
         axes = plane_axes(beams, coordinates)
     usable = np.isfinite(beams.major).reshape(-1)
     _warn_of_undefined(image, usable)
-    left = wanted.covariance - beams.covariances.reshape(-1, 2, 2)
-    left[~usable] = 0.0
-    squares, directions = np.linalg.eigh(left)
-    missing = squares[:, 0] < -_EQUAL * wanted.major**2
+    matrices = beam.covariance - beams.covariances.reshape(-1, 2, 2)
+    matrices[~usable] = 0.0
+    squares, directions = np.linalg.eigh(matrices)
+    missing = squares[:, 0] < -_EQUAL * beam.major**2
     if missing.any():
-        raise _too_small(wanted, beams, int(np.flatnonzero(missing)[0]), len(usable) > 1)
-    # Rounding leaves a width where beams are equal.
-    squares[squares < _EQUAL * wanted.major**2] = 0.0
-    left = np.einsum("nij,nj,nkj->nik", directions, squares, directions)
+        raise _too_small(beam, beams, int(np.flatnonzero(missing)[0]), len(usable) > 1)
+    # Rounding leaves a small width if the beams are equal.
+    squares[squares < _EQUAL * beam.major**2] = 0.0
+    matrices = np.einsum("nij,nj,nkj->nik", directions, squares, directions)
     to_pixels = np.linalg.inv(sky_matrix(image, _own_beam_hint()))
-    kernels = to_pixels @ left @ to_pixels.T
+    kernels = to_pixels @ matrices @ to_pixels.T
     widths = np.stack([kernels[:, 0, 0], kernels[:, 0, 1], kernels[:, 1, 1]], axis=1)
-    ratios = wanted.area / (beams.major * beams.minor).reshape(-1)
-    return Convolution(axes, widths, ratios, wanted)
+    ratios = beam.area / (beams.major * beams.minor).reshape(-1)
+    return Convolution(axes, widths, ratios, beam)
 
 
 @dataclass(frozen=True)
 class Grown:
-    """The beams of an image after one kernel, the same for all planes.
+    """Beams of an image after smoothing with one kernel for all planes.
 
     Attributes
     ----------
     axes
-        NumPy axes along which the scales vary; none for one scale.
+        NumPy axes along which the scales vary; empty for a single scale.
     scales
-        Factors of the values: of values per beam the ratio of the solid angles (squared per beam
-        squared), NaN where a channel has no beam; else 1.
+        Factors of the values. Values per beam: ratio of the solid angles (squared for values per
+        beam squared), NaN if a channel has no beam. Other values: 1.
     beam
-        The new beam of all channels; None if channels have their own.
+        New beam of all channels; None if channels have different beams.
     rows
         New beams of the rows of the table BEAMS: major and minor axis and angle, degrees.
     """
@@ -155,9 +155,9 @@ class Grown:
 def grown_beams(
     image: Pixels, beams: Beam | Beams, widths: tuple[float, float], power: float
 ) -> Grown:
-    """Return what a kernel of these full widths in pixels along x and y makes of beams.
+    """Return beams convolved with a kernel of these full widths in pixels along x and y.
 
-    ``power``: of the solid angle of the beam in the values, negative per beam.
+    ``power``: power of the beam's solid angle in the unit of the values, negative for per beam.
     """
     kernel = sky_kernel(widths, image)
     if isinstance(beams, Beam):
@@ -184,14 +184,14 @@ def grown_beams(
         )
     numbered = [(place, None, *row) for place, row in enumerate(rows)]
     each = Beams.of_rows(numbered, (1, len(rows))).grown(kernel)
-    found = np.stack([each.major, each.minor, each.angle], axis=1)
-    # A row without a usable beam stays as it is.
-    found = np.where(np.isfinite(found), found, np.array(rows))
-    return Grown(axes, scales.tolist(), None, [tuple(row) for row in found.tolist()])
+    parameters = np.stack([each.major, each.minor, each.angle], axis=1)
+    # A row without a usable beam stays unchanged.
+    parameters = np.where(np.isfinite(parameters), parameters, np.array(rows))
+    return Grown(axes, scales.tolist(), None, [tuple(row) for row in parameters.tolist()])
 
 
 def _warn_of_undefined(image: Pixels, usable: NDArray[np.bool_]) -> None:
-    """Warn of channels that have no beam."""
+    """Warn about channels without a beam."""
     if not usable.all():
         warn(
             f"{image._where()}: channels without a usable beam become undefined: "
@@ -216,7 +216,7 @@ def _known_beams(image: Pixels) -> Beam | Beams:
 
 
 def _own_beam_hint() -> str:
-    """Return how an image gets a beam of its own where ``beam`` is the target."""
+    """Return advice on adding a beam to an image, for when the argument ``beam`` is the target."""
     return either(
         'image.with_beam("15arcsec")',
         "tachyfits header FILE --set BMAJ=0.004 --set BMIN=0.004 --set BPA=0 (degrees)",
@@ -224,10 +224,10 @@ def _own_beam_hint() -> str:
     )
 
 
-def _too_small(wanted: Beam, beams: Beams, plane: int, several: bool) -> Exception:
+def _too_small(target: Beam, beams: Beams, plane: int, several: bool) -> Exception:
     own = Beam(*(float(x.reshape(-1)[plane]) for x in (beams.major, beams.minor, beams.angle)))
     of = f" of channel {plane % beams.major.shape[-1]} (from 0)" if several else ""
     return usage(
-        f"the target beam {wanted} is smaller than the beam {own}{of} in some direction",
+        f"the target beam {target} is smaller than the beam {own}{of} in some direction",
         'give a larger one, or "common" for the smallest that fits all channels',
     )

@@ -1,9 +1,9 @@
-"""World coordinates of a header: its axes, its sky, its spectral axis, as far as the cards say.
+"""World coordinates of a header: its axes, its sky and its spectral axis.
 
-`Coordinates` is what every user of coordinates asks: spectra, moments, position-velocity cuts,
-smoothing on the sky, beams, pictures, lists of files. A linear axis is computed here; projections,
-logarithmic axes and tables are evaluated by WCSLIB through astropy, which is imported then, and
-which gets checked cards only (`header.wcs_cards`).
+`Coordinates` serves every user of coordinates: spectra, moments, position-velocity cuts, smoothing
+on the sky, beams, pictures, lists of files. Linear axes are computed here; projections, logarithmic
+axes and tables are evaluated by WCSLIB through astropy, which is imported on demand and gets
+checked cards only (`header.wcs_cards`).
 """
 
 from __future__ import annotations
@@ -52,23 +52,23 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-#: Unit and name of the coordinate of an axis that has none: the number of the pixel, counted from
-#: 1 as the Standard counts them, in every output.
+#: Unit and name of an axis without a coordinate: every output counts its pixels from 1, as the
+#: Standard does.
 PIXEL = "pixel"
 
-#: Units that the Standard assumes when CUNIT is blank.
+#: Units that the Standard assumes if CUNIT is blank.
 _DEFAULT_UNITS = {
     "FREQ": "Hz", "ENER": "J", "WAVN": "m-1", "VRAD": "m s-1", "WAVE": "m", "VOPT": "m s-1",
     "AWAV": "m", "VELO": "m s-1", "FELO": "m s-1",
 }  # fmt: skip
-#: Spectral types whose coordinate is a velocity, for which WCSLIB wants a rest frequency.
+#: Spectral types with a velocity coordinate, for which WCSLIB requires a rest frequency.
 DOPPLER_TYPES = ("VRAD", "VOPT", "VELO", "FELO", "ZOPT", "BETA")
 #: Types of axes whose pixels are never channels: polarisations, parts of complex numbers, faces of
 #: a cube of the sky.
 _NO_CHANNELS = ("STOKES", "COMPLEX", "CUBEFACE")
 
 
-#: Headers may claim axes of any length: no axis has more coordinates at a time (512 MiB).
+#: Maximum number of coordinates per call (512 MiB): headers may claim axes of any length.
 _MOST_COORDINATES = 1 << 26
 
 
@@ -78,7 +78,7 @@ def pixel_numbers(start: int, count: int, step: int) -> Any:
     Raises
     ------
     LimitError
-        There are too many of them.
+        There are too many pixels.
     """
     if count > _MOST_COORDINATES:
         raise memory_error(
@@ -95,15 +95,15 @@ class Axis:
     Attributes
     ----------
     number
-        Of the FITS axis, from 1.
+        Number of the FITS axis, from 1.
     ctype, cunit
-        As in the header, "" where absent.
+        As in the header, "" if absent.
     crval, crpix, cdelt
         Value at the reference pixel (counted from 1), and increment: the diagonal of the matrix.
     unit
-        The unit of the coordinate by its proper name; "pixel" where there is none.
+        Standard name of the unit of the coordinate; "pixel" if the axis has no coordinate.
     problem
-        Why the axis has no coordinate of its own; "" where it has one, or has no cards at all.
+        Reason why the axis has no coordinate; "" if it has one, or has no cards at all.
     """
 
     number: int
@@ -119,17 +119,17 @@ class Axis:
 
     @property
     def kind(self) -> str:
-        """The type that CTYPE names: "FREQ", "VRAD", ..."""
+        """Coordinate type in CTYPE: "FREQ", "VRAD", ..."""
         return coordinate_type(self.ctype)[0]
 
     @property
     def name(self) -> str:
-        """The CTYPE; "LINEAR" for an axis without, "pixel" for one without a coordinate."""
+        """CTYPE; "LINEAR" for an axis without it, "pixel" for an axis without a coordinate."""
         return (self.ctype or "LINEAR") if self.has_coordinate else PIXEL
 
     @property
     def is_spectral(self) -> bool:
-        """Whether it is a frequency, wavelength, velocity or energy."""
+        """Whether the axis is a frequency, wavelength, velocity or energy."""
         return is_spectral(self.ctype)
 
     @property
@@ -138,7 +138,7 @@ class Axis:
         return self._evaluate is None
 
     def values(self, pixels: Values) -> Values:
-        """Return the coordinates of 0-based pixels, which need not be whole numbers."""
+        """Return the coordinates of 0-based pixels, which may be fractional."""
         if not self.has_coordinate:
             return pixels + 1.0
         if self._evaluate is not None:
@@ -146,7 +146,7 @@ class Axis:
         return self.crval + self.cdelt * (pixels + 1.0 - self.crpix)
 
     def ends(self, count: int) -> tuple[float, float]:
-        """Return the coordinates of the first and the last of ``count`` pixels; see `values`."""
+        """Return the coordinates of the first and last of ``count`` pixels; see `values`."""
         if self._evaluate is not None:
             first, last = self._evaluate(np.array([0.0, count - 1.0]))
             return float(first), float(last)
@@ -156,10 +156,10 @@ class Axis:
         return first, last
 
     def widths(self, pixels: Values, step: int) -> Values:
-        """Return the widths of channels of ``step`` pixels: a single number where all are equal.
+        """Return the widths of channels of ``step`` pixels: a single number if all are equal.
 
-        It is the header's increment, which a single channel has as well: differences of values far
-        from zero have lost digits.
+        On a linear axis this is the header's increment, which a single channel also has;
+        differences of values far from zero would lose digits.
         """
         if self._evaluate is not None:
             ends = [self.values(pixels + side) for side in (-step / 2, step / 2)]
@@ -167,7 +167,7 @@ class Axis:
         return np.array([abs(step * (self.cdelt if self.has_coordinate else 1.0))])
 
 
-#: Gives an HDU beside the image, a table or an image, by EXTNAME and EXTVER.
+#: Function that returns an HDU beside the image, a table or an image, by EXTNAME and EXTVER.
 CompanionOf = Callable[[str, int], Any]
 
 
@@ -177,15 +177,16 @@ class Coordinates:
     Parameters
     ----------
     header
-        Of an image or of a result.
+        Header of an image or of a result.
     ndim
         NAXIS.
     where
         File and HDU, for messages.
     companion
-        Gives the HDUs that coordinates need: tables of -TAB axes, images of corrections (CPDIS).
+        Function that returns the HDUs that coordinates need: tables of -TAB axes, images of
+        corrections (CPDIS).
     tell
-        Takes warnings.
+        Function that reports warnings.
     """
 
     def __init__(
@@ -202,38 +203,38 @@ class Coordinates:
         self.cards = WcsCards(header, ndim, where, tell)
         self.companion = companion
         self._axes: dict[int, Axis] = {}
-        #: Pixels of regions on the sky, as `image.chosen_regions` finds them.
+        #: Pixels of regions on the sky, cached by `image.chosen_regions`.
         self.rasters: dict[Any, Any] = {}
-        #: Factors between spectral frames, as `header.spectral_frames` computes them by astropy.
+        #: Factors between spectral frames, which `header.spectral_frames` computes with astropy.
         self.frame_factors: dict[tuple[str, str], float] = {}
 
-    # Which axis is which.
+    # Roles of axes.
 
     @cached_property
     def ctypes(self) -> list[str]:
-        """CTYPE1, CTYPE2, ..., "" for those that are not there."""
+        """CTYPE1, CTYPE2, ..., "" if absent."""
         values = (self.header.get(f"CTYPE{n}") for n in range(1, self.ndim + 1))
-        found = [value.strip() if isinstance(value, str) else "" for value in values]
+        types = [value.strip() if isinstance(value, str) else "" for value in values]
         if self.ndim >= 2 and self.cards.has_plate:
-            # As WCSLIB, which takes the plate and not an approximate projection beside it.
-            found[:2] = ["RA---TAN", "DEC--TAN"]
-        return found
+            # Like WCSLIB, prefer the plate solution to an approximate projection beside it.
+            types[:2] = ["RA---TAN", "DEC--TAN"]
+        return types
 
     @cached_property
     def spectral_axis(self) -> int | None:
-        """NumPy number of the first axis of a spectral CTYPE; None without one."""
-        found = (n for n, ctype in enumerate(self.ctypes, 1) if is_spectral(ctype))
-        number = next(found, None)
+        """NumPy number of the first axis with a spectral CTYPE; None if there is no such axis."""
+        numbers = (n for n, ctype in enumerate(self.ctypes, 1) if is_spectral(ctype))
+        number = next(numbers, None)
         return None if number is None else self.ndim - number
 
     @cached_property
     def dropped_spectral_axis(self) -> Axis | None:
-        """The first spectral axis beyond NAXIS (WCSAXES), whose only pixel the array has no more.
+        """First spectral axis beyond NAXIS (WCSAXES), a single pixel that the array no longer has.
 
         Raises
         ------
         FormatError
-            A card of it cannot be used.
+            One of its cards is invalid.
         """
         for number in range(self.ndim + 1, MOST_AXES + 1):
             ctype = self.header.get(f"CTYPE{number}")
@@ -243,23 +244,23 @@ class Coordinates:
 
     @cached_property
     def channel_axis(self) -> int | None:
-        """NumPy number of the axis of channels: the first of a spectral CTYPE; None without one.
+        """NumPy number of the axis of channels: the first with a spectral CTYPE; None without one.
 
         Without a spectral CTYPE, the axis beside the sky that is not STOKES, such as Faraday depth
-        or time: the first of more than one pixel. Where CTYPE names no sky, the first two axes are
-        the sky.
+        or time: the first of more than one pixel. If CTYPE names no sky, the first two axes are the
+        sky.
         """
         if self.spectral_axis is not None:
             return self.spectral_axis
         types = dict(enumerate(self.ctypes, 1))
         celestial = [n for n, ctype in types.items() if is_celestial(ctype)]
-        others = [n for n, ctype in types.items() if ctype.upper() not in _NO_CHANNELS]
-        others = [n for n in others if n not in celestial][max(2 - len(celestial), 0) :]
-        longer = [n for n in others if self.header.get(f"NAXIS{n}") != 1] or others
+        candidates = [n for n, ctype in types.items() if ctype.upper() not in _NO_CHANNELS]
+        candidates = [n for n in candidates if n not in celestial][max(2 - len(celestial), 0) :]
+        longer = [n for n in candidates if self.header.get(f"NAXIS{n}") != 1] or candidates
         return self.ndim - longer[0] if longer else None
 
     def required_channel_axis(self) -> int:
-        """Return `channel_axis`; UsageError without one."""
+        """Return `channel_axis`; UsageError if it is None."""
         number = self.channel_axis
         if number is None:
             types = ", ".join(filter(None, self.ctypes))
@@ -278,10 +279,10 @@ class Coordinates:
         return self.ndim - 1 - types.index("STOKES") if "STOKES" in types else None
 
     def sky_axes(self, spectral: int | None) -> tuple[int, ...]:
-        """Return the NumPy numbers of the two sky axes beside a spectral one, if there is one.
+        """Return the NumPy numbers of the two sky axes, excluding a spectral axis.
 
-        The two celestial axes if there are two; otherwise the first two FITS axes that are not
-        spectral (or the only one).
+        They are the two celestial axes if there are two; otherwise the first two FITS axes that are
+        not spectral (or the only one).
         """
         numbers = range(self.ndim)
         celestial = [self.ndim - 1 - n for n in numbers if is_celestial(self.ctypes[n])]
@@ -289,7 +290,7 @@ class Coordinates:
             return tuple(sorted(celestial))
         return tuple([axis for axis in numbers if axis != spectral][-2:])
 
-    # One axis.
+    # Single axes.
 
     def axis(self, number: int) -> Axis:
         """Return one axis by its NumPy number.
@@ -297,7 +298,7 @@ class Coordinates:
         Raises
         ------
         FormatError
-            A card that its coordinate depends on is not of the right type: it is named, with its
+            A card that its coordinate depends on has the wrong type; the error names it and its
             value.
         """
         if number not in self._axes:
@@ -305,13 +306,13 @@ class Coordinates:
         return self._axes[number]
 
     def world_axis(self, number: int, start: int, count: int, step: int) -> WorldAxis:
-        """Return the coordinates of pixels along an axis: from the first (from 0), by a step."""
+        """Return the coordinates of ``count`` pixels along an axis, 0-based, by ``step``."""
         axis = self.usable_axis(number, count)
         pixels = pixel_numbers(start, count, step)
         return WorldAxis(axis.name, axis.unit, axis.values(pixels))
 
     def usable_axis(self, number: int, count: int) -> Axis:
-        """Return an axis for the coordinates of some pixels, with a warning where it has none."""
+        """Return an axis for the coordinates of pixels; warn if it has none."""
         axis = self.axis(number)
         if axis.problem and not is_celestial(axis.ctype):
             text = f"{self.place}{axis.problem}: its coordinate is the number of the pixel, from 1"
@@ -325,21 +326,21 @@ class Coordinates:
 
     @property
     def place(self) -> str:
-        """The beginning of a message: file and HDU."""
+        """Beginning of a message: file and HDU."""
         return f"{self.where}: " if self.where else ""
 
     def _read_axis(self, number: int) -> Axis:
         cards = self.cards
         ctype, cunit = cards.text(f"CTYPE{number}"), cards.text(f"CUNIT{number}")
         ctype = self.ctypes[number - 1] if number <= self.ndim else ctype
-        named = [f"{root}{number}" for root in ("CRVAL", "CRPIX", "CDELT")]
+        keywords = [f"{root}{number}" for root in ("CRVAL", "CRPIX", "CDELT")]
         crval, crpix, _ = (
             cards.number(keyword, default)
-            for keyword, default in zip(named, (0.0, 0.0, 1.0), strict=True)
+            for keyword, default in zip(keywords, (0.0, 0.0, 1.0), strict=True)
         )
         row = cards.matrix(number)
         cdelt = row.get(number, 0.0)
-        described = bool(ctype or cunit) or any(keyword in self.header for keyword in named)
+        described = bool(ctype or cunit) or any(keyword in self.header for keyword in keywords)
         if is_spectral(ctype):
             cards.warn_of(SPECTRAL_EXTRAS)
         unit = axis_unit_text(cunit) or _DEFAULT_UNITS.get(coordinate_type(ctype)[0], "")
@@ -367,32 +368,32 @@ class Coordinates:
             has_coordinate, problem, evaluate,
         )  # fmt: skip
 
-    # Evaluated by WCSLIB.
+    # Evaluation by WCSLIB.
 
     def wcs(self, axes: Sequence[int] | None = None) -> astropy.wcs.WCS:
-        """Return world coordinates by astropy, of checked cards.
+        """Return an astropy WCS of checked cards.
 
         Parameters
         ----------
         axes
-            FITS axes (from 1), in the order that they get; None: all.
+            FITS axes (from 1), in the order of the result; None: all.
 
         Raises
         ------
         FormatError
-            A card is not of the type that it must have, or there are more axes than WCSLIB takes.
+            A card has the wrong type, or there are more axes than WCSLIB supports.
         UsageError
-            astropy cannot use the cards.
+            astropy does not accept the cards.
         """
-        used = self.cards.with_matrix_of_polynomials(list(self.cards.checked(axes)), axes)
-        cards = self._cards_for_astropy(axes, used)
+        checked = self.cards.with_matrix_of_polynomials(list(self.cards.checked(axes)), axes)
+        cards = self._cards_for_astropy(axes, checked)
         hint = "correct the header, or use pixels"
         with foreign_errors(f"{self.place}the world coordinates cannot be used", hint):
-            tables = companion_hdus(self, ((kind, value) for _, kind, value in used if kind))
+            tables = companion_hdus(self, ((kind, value) for _, kind, value in checked if kind))
             return _wcs_of(cards, tables, self.system)
 
     def _cards_for_astropy(
-        self, axes: Sequence[int] | None, used: Iterable[tuple[str, Kind | None, Any]]
+        self, axes: Sequence[int] | None, checked: Iterable[tuple[str, Kind | None, Any]]
     ) -> list[tuple[str, Any]]:
         count = self.ndim if axes is None else len(axes)
         cards: list[tuple[str, Any]] = []
@@ -406,7 +407,7 @@ class Coordinates:
             cards.append(("PLATEID", plate[:4] if plate.isascii() else "DSS"))
         system = self.system
         attributes: dict[str, list[tuple[Kind, str]]] = {}
-        for keyword, kind, value in used:
+        for keyword, kind, value in checked:
             if kind and kind.is_distortion and axes is not None and tuple(axes[:2]) != (1, 2):
                 raise usage(
                     f"{self.place}{keyword} is a distortion of NAXIS1 and NAXIS2, and the sky is "
@@ -432,14 +433,14 @@ class Coordinates:
                 cards.append(("RADESYS", system.name))
             elif system.equator:
                 cards.append(("RADESYS", system.equator))
-            # ICRS has no equinox, but headers give one.
+            # ICRS has no equinox, but headers contain one.
             equinox = system.equinox or self.cards.optional("EQUINOX")
             if equinox is not None:
                 cards.append(("EQUINOX", equinox))
         return cards
 
     def _attributes(self, name: str, records: list[tuple[Kind, str]]) -> list[tuple[str, str]]:
-        """Return the records of a polynomial of IRAF, checked."""
+        """Return the checked records of a polynomial of IRAF."""
         from tachyfits.header.iraf_attributes import (
             attribute_records,
             attribute_text,
@@ -453,12 +454,12 @@ class Coordinates:
         if problem is not None:
             raise self.cards.invalid(records[0][0].keyword, records[0][1], problem)
         if has_lost_terms(text):
-            told = f"{self.place}{name}: WCSLIB leaves out the coefficients after one that is 0"
-            self.cards.warn_once(name, told)
+            message = f"{self.place}{name}: WCSLIB leaves out the coefficients after one that is 0"
+            self.cards.warn_once(name, message)
         return [(f"{name}_{n:03}", part) for n, part in enumerate(attribute_records(text), 1)]
 
     def _unit_for_astropy(self, axis: int, text: str) -> str | None:
-        """Return CUNIT as the Standard writes it; None for a unit that coordinates do not need."""
+        """Return CUNIT in the Standard's spelling; None for a unit that coordinates do not need."""
         if not text.strip():
             return None
         ctype = self.cards.text(f"CTYPE{axis}")
@@ -473,15 +474,15 @@ class Coordinates:
         return None
 
     def _nonlinear(self, axis: Axis) -> tuple[str, Callable[[Values], Values] | None]:
-        """Return WCSLIB's evaluation of an axis that is not linear, or why it has none."""
+        """Return WCSLIB's evaluation of a nonlinear axis, or the reason why it has none."""
         problem = f"the coordinates of NAXIS{axis.number} ({axis.ctype}) cannot be evaluated"
         try:
             with foreign_errors(problem, "give channels in pixels"):
                 alone, factor = self._alone(axis)
                 _evaluated(alone, np.array([axis.crpix - 1.0]))
         except UsageError as error:
-            said = str(error).partition("\nhint")[0]
-            return said if said.startswith(problem) else f"{problem}: {said}", None
+            reason = str(error).partition("\nhint")[0]
+            return reason if reason.startswith(problem) else f"{problem}: {reason}", None
 
         def evaluate(pixels: Values) -> Values:
             with foreign_errors(f"{self.place}{problem}", "give channels in pixels"):
@@ -490,7 +491,7 @@ class Coordinates:
         return "", evaluate
 
     def _alone(self, axis: Axis) -> tuple[astropy.wcs.WCS, float]:
-        """Return an axis as WCSLIB's only one, and the factor from its unit to that of the axis."""
+        """Return a WCS of this axis alone, and the factor from its unit to that of the axis."""
         unit = fits_unit(axis.unit, SPECTRAL) if axis.unit else None
         if axis.unit and unit is None:
             raise self.cards.invalid(f"CUNIT{axis.number}", axis.cunit, "a known unit")
@@ -508,39 +509,39 @@ class Coordinates:
                 parameters.append((kind, value))
         rest = self.rest_frequency()
         if rest is None and axis.kind in DOPPLER_TYPES:
-            # A velocity of channels does not depend on it: WCSLIB wants any.
+            # WCSLIB requires a rest frequency, but channel velocities do not depend on its value.
             rest = 1e9
         if rest is not None:
             cards.append(("RESTFRQ", rest))
         tables = companion_hdus(self, parameters)
-        # PVi_3 is the axis of the table; of a grism it is a refractive index.
+        # PVi_3 is the axis of the table; for a grism it is a refractive index.
         if algorithm_of(axis.ctype) == "TAB" and any(
             kind.root == "PV" and kind.parameter == 3 and value != 1 for kind, value in parameters
         ):
             raise usage("its table is of several axes", "give channels in pixels")
-        made = _wcs_of(cards, tables)
-        made.wcs.set()
-        theirs = made.wcs.cunit[0]
+        wcs = _wcs_of(cards, tables)
+        wcs.wcs.set()
+        theirs = wcs.wcs.cunit[0]
         factor = 1.0 if unit is None or not str(theirs) else float(theirs.to(unit))
-        return made, factor
+        return wcs, factor
 
     # The sky.
 
     @cached_property
     def system(self) -> SkySystem | None:
-        """The frame of the celestial axes; None without a longitude."""
+        """Frame of the celestial axes; None without a longitude."""
         return system_of(self)
 
     @cached_property
     def sky(self) -> Sky | None:
-        """The two celestial axes; None where there are none.
+        """The two celestial axes, or None.
 
         Raises
         ------
         FormatError
-            A card that their coordinates depend on is not of the right type.
+            A card of their coordinates has the wrong type.
         UsageError
-            They depend on the pixels of another axis.
+            The coordinates depend on the pixels of another axis.
         """
         return sky_of(self)
 
@@ -549,7 +550,7 @@ class Coordinates:
     def rest_frequency(self) -> float | None:
         """Return the rest frequency of the header in Hz: RESTFRQ, RESTFREQ or c / RESTWAV.
 
-        None where it has none that can be used: programs write 0 for "unknown".
+        None if none of them is usable: programs write 0 for "unknown".
         """
         for keyword in ("RESTFRQ", "RESTFREQ"):
             value = self.cards.optional(keyword)
@@ -560,7 +561,7 @@ class Coordinates:
 
     @property
     def velref(self) -> int | None:
-        """VELREF: AIPS' code of the frame and of the definition of velocity."""
+        """VELREF: AIPS code of the frame and of the definition of velocity."""
         value: int | None = self.cards.optional("VELREF")
         return value
 
@@ -576,15 +577,15 @@ def _wcs_of(
 
         kind = SkyWCS
     with warnings.catch_warnings():
-        # Notes on repaired keywords.
+        # Silence notes on repaired keywords.
         warnings.simplefilter("ignore", FITSFixedWarning)
-        # astropy reads text at once; it would write a header as text first.
-        made = kind(header_text(cards).encode("ascii"), fobj=tables)
+        # astropy parses bytes directly; it would first convert a header to text.
+        wcs = kind(header_text(cards).encode("ascii"), fobj=tables)
     if system is not None:
-        made._sky_system = system
-    return made
+        wcs._sky_system = system
+    return wcs
 
 
 def _evaluated(alone: astropy.wcs.WCS, pixels: Values) -> Values:
-    found = alone.wcs_pix2world(pixels.reshape(-1, 1), 0)
-    return np.asarray(found, dtype=np.float64)[:, 0].reshape(pixels.shape)
+    values = alone.wcs_pix2world(pixels.reshape(-1, 1), 0)
+    return np.asarray(values, dtype=np.float64)[:, 0].reshape(pixels.shape)

@@ -1,4 +1,4 @@
-"""Cards of distortions, and cards that need another HDU, by their keywords."""
+"""Keywords of distortions, and of cards that need another HDU."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from tachyfits._core import TachyfitsError
 from tachyfits.header.cards import Header
 from tachyfits.header.wcs_cards import LOOKUPS, MOST_AXES, WcsCards, is_number, kind_of
 
-#: The cards without which a distortion is not one.
+#: Cards that every distortion has.
 _DISTORTION = re.compile(r"[AB]_ORDER|(?:CPDIS|CQDIS|D2IMDIS)[12]|AXISCORR|AMD[XY]1")
 
 
 def is_record(keyword: str) -> bool:
-    """Say whether a keyword is of records, which repeat it: DP1 = 'EXTVER: 1.0'."""
+    """Return whether a keyword holds records, which repeat it: DP1 = 'EXTVER: 1.0'."""
     kind = kind_of(keyword.upper())
     return kind is not None and kind.type == "record"
 
 
 def is_distortion(keyword: str) -> bool:
-    """Say whether a keyword belongs to a distortion: A_2_0, CPDIS1, DP1, AMDX1, WAT1_001, ...
+    """Return whether a keyword belongs to a distortion: A_2_0, CPDIS1, DP1, AMDX1, WAT1_001, ...
 
-    Sizes of pixels (XPIXELSZ) may be those of a CCD.
+    Pixel sizes (XPIXELSZ) do not count: they may be those of a CCD.
     """
     kind = kind_of(keyword.upper())
     if kind is None or kind.is_plate:
@@ -35,24 +35,24 @@ def distortions(header: Header) -> list[str]:
 
 
 def hdus_needed(header: Header) -> dict[tuple[str, int], list[str]]:
-    """Return the HDUs that cards need beside an image, by EXTNAME and EXTVER, and these cards.
+    """Return the HDUs that cards need beside an image: (EXTNAME, EXTVER) -> these cards.
 
     They are images of corrections (CPDIS, D2IM), tables of -TAB axes, and the table BEAMS.
     """
-    found: dict[tuple[str, int], list[str]] = {}
+    hdus: dict[tuple[str, int], list[str]] = {}
     cards = WcsCards(header, MOST_AXES, tell=lambda _: None)
     keys = [key.upper() for key in header]
     for key in keys:
         kind = kind_of(key)
         value = header.get(key)
         if key == "CASAMBM" and value is True:
-            found.setdefault(("BEAMS", 1), []).append(key)
+            hdus.setdefault(("BEAMS", 1), []).append(key)
         elif kind is not None and kind.root == "CTYPE" and str(value).rstrip().endswith("-TAB"):
             (axis,) = kind.axes
             name, version = header.get(f"PS{axis}_0"), header.get(f"PV{axis}_1", 1)
             if isinstance(name, str) and is_number(version):
                 of_axis = [k for k in keys if (of := kind_of(k)) and of.axes == kind.axes]
-                found.setdefault((name.strip().upper(), int(version)), []).extend(of_axis)
+                hdus.setdefault((name.strip().upper(), int(version)), []).extend(of_axis)
         elif kind is not None and (kind.root == "AXISCORR" or kind.root in LOOKUPS):
             try:
                 name_version = cards.lookup_of(kind, value)
@@ -64,6 +64,6 @@ def hdus_needed(header: Header) -> dict[tuple[str, int], list[str]]:
                 axis_text = "".join(map(str, kind.axes))
                 own = {key, f"{errors}{axis_text}", *(["D2IMEXT"] if root == "AXISCORR" else [])}
                 records = f"{LOOKUPS[kind.root][0]}{axis_text}" if kind.axes else None
-                named = [k for k in keys if k in own or k.partition(".")[0] == records]
-                found.setdefault(name_version, []).extend(named)
-    return found
+                keywords = [k for k in keys if k in own or k.partition(".")[0] == records]
+                hdus.setdefault(name_version, []).extend(keywords)
+    return hdus

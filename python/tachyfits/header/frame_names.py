@@ -1,7 +1,7 @@
-"""Which frame the sky of a header has: the only reader of RADESYS, EQUINOX and their old forms.
+"""Sky frame of a header: the only parser of RADESYS, EQUINOX and their old forms.
 
-The answer is a name and an equinox. astropy's frame of it is in `header.sky_frames`, which imports
-astropy.
+The result is a name and an equinox. `header.sky_frames`, which imports astropy, converts it to a
+frame of astropy.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tachyfits.header.wcs_cards import WcsCards
 
-#: Values of RADESYS (Standard 4.0, 8.3, table 24), and the equinox that each has by default.
+#: Values of RADESYS (Standard 4.0, 8.3, table 24) and their default equinoxes.
 SYSTEMS = {"ICRS": None, "FK5": 2000.0, "FK4": 1950.0, "FK4-NO-E": 1950.0, "GAPPT": None}
-#: Frames by the name of their longitude; others are named as the CTYPE of the longitude.
+#: Frames by the name of their longitude; other frames have the name of the longitude's CTYPE.
 _NAMED = {
     "GLON": "galactic", "SLON": "supergalactic", "ELON": "ecliptic", "HLON": "helioecliptic",
 }  # fmt: skip
 #: Other spellings that programs write, without blanks, hyphens and underscores.
 _SPELLINGS = {"FK4NOE": "FK4-NO-E", "ICRF": "ICRS", "ICRS2000": "ICRS", "ICRSJ2000": "ICRS"}
-#: "J2000", "FK5/J2000.0", "B1950", "2000.0" where the name of a system belongs.
+#: An equinox such as "J2000", "FK5/J2000.0", "B1950" or "2000.0" in place of a system's name.
 _EPOCH = re.compile(r"(FK[45])?/?([BJ])?(\d{4}(?:\.\d*)?)")
-#: The same where a year belongs.
+#: An equinox in place of a year.
 _YEAR = re.compile(r"([BJ])?(\d{4}(?:\.\d*)?)")
 
 
 @dataclass(frozen=True)
 class SkySystem:
-    """The frame of celestial axes.
+    """Frame of celestial axes.
 
     Attributes
     ----------
     name
-        A value of RADESYS, in capitals, for right ascension and declination; "galactic" and the
+        A value of RADESYS, in upper case, for right ascension and declination; "galactic" and the
         like; the beginning of CTYPE ("HPLN") for longitudes of other bodies.
     equinox
-        Year of the equinox; None without one.
+        Year of the equinox, or None.
     equator
-        RADESYS for ecliptic axes, "" without one.
+        RADESYS of ecliptic axes, "" for others.
     problem
-        What was expected of a RADESYS that names no known system; "" for a known one.
+        Expected values, for a RADESYS that names no known system; "" for a known system.
     """
 
     name: str
@@ -51,10 +51,9 @@ class SkySystem:
 
 
 def sky_system(longitude: str, cards: WcsCards) -> SkySystem:
-    """Return the frame of a longitude (RA, GLON, ELON, HPLN, ...), by checked cards.
+    """Return the frame of a longitude (RA, GLON, ELON, HPLN, ...), from checked cards.
 
-    Names count in any case. Other spellings of a system, and an equinox as text, are read with a
-    warning.
+    Names are case-insensitive. Other spellings of a system, and an equinox as text, give a warning.
 
     >>> from tachyfits.header.cards import Card, Header
     >>> from tachyfits.header.wcs_cards import WcsCards
@@ -63,8 +62,8 @@ def sky_system(longitude: str, cards: WcsCards) -> SkySystem:
     """
     if longitude not in ("RA", "ELON"):
         return SkySystem(_NAMED.get(longitude, longitude))
-    named = [k for k in ("RADESYS", "RADECSYS") if cards.header.get(k) is not None]
-    keyword = named[0] if named else "RADESYS"
+    keywords = [k for k in ("RADESYS", "RADECSYS") if cards.header.get(k) is not None]
+    keyword = keywords[0] if keywords else "RADESYS"
     text = str(cards.header.get(keyword) or "").strip()
     year = _equinox(cards)
     name, read_year = _system(text)
@@ -77,7 +76,7 @@ def sky_system(longitude: str, cards: WcsCards) -> SkySystem:
     if year is None:
         year = read_year
     if not name and longitude == "RA":
-        # The defaults of the Standard (8.3).
+        # Defaults of the Standard (8.3).
         name = "ICRS" if year is None else "FK4" if year < 1984.0 else "FK5"
     if year is None or name in ("ICRS", "GAPPT"):
         year = SYSTEMS.get(name)
@@ -87,7 +86,7 @@ def sky_system(longitude: str, cards: WcsCards) -> SkySystem:
 
 
 def _system(text: str) -> tuple[str, float | None]:
-    """Return the system that a text names, and its equinox; "" for none.
+    """Return the system that a text names, and its equinox; "" if it names none.
 
     >>> _system("icrs"), _system("J2000"), _system("B1950.0"), _system("ABC"), _system("2000")
     (('ICRS', None), ('FK5', 2000.0), ('FK4', 1950.0), ('', None), ('FK5', 2000.0))
@@ -107,7 +106,7 @@ def _system(text: str) -> tuple[str, float | None]:
 
 
 def _equinox(cards: WcsCards) -> float | None:
-    """Return EQUINOX, else EPOCH; a year as text with a warning."""
+    """Return EQUINOX, or else EPOCH; a year as text gives a warning."""
     for keyword in ("EQUINOX", "EPOCH"):
         value = cards.header.get(keyword)
         match = _YEAR.fullmatch(value.strip().upper()) if isinstance(value, str) else None

@@ -1,6 +1,6 @@
-"""The frequency of pixels: one answer for images, planes, spectra, and files of them.
+"""Frequency of pixels: the same rules for images, planes, spectra, and files of them.
 
-It is that of the spectral axis, also of one that the array has no more; else OBSFREQ; else the rest
+It comes from the spectral axis, even if the array no longer has it; else OBSFREQ; else the rest
 frequency.
 """
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-#: Cards of a result that has no spectral axis, as single-dish files have them: frequency of the
-#: values, and width of the range that they combine, Hz.
+#: Cards of a result without a spectral axis, as in single-dish files: frequency of the values, and
+#: width of the combined range, in Hz.
 FREQUENCY, WIDTH = "OBSFREQ", "BANDWID"
 
-#: OBSFREQ below it is not in Hz: some headers have MHz, or GHz.
+#: A smaller OBSFREQ is not in Hz: some headers have MHz, or GHz.
 _LEAST = 1e6
 
-#: Range of frequencies, by the frequency, beyond which one frequency is not exact enough.
+#: Maximum relative width of a range of frequencies for which a single frequency is exact enough.
 _NARROW = 1e-3
 
 
@@ -48,7 +48,7 @@ def frequencies(
     Parameters
     ----------
     given
-        The frequency of all pixels, from the user.
+        Frequency of all pixels, from the user.
     line
         Rest frequency and convention of velocities, from the user.
     channels
@@ -57,9 +57,9 @@ def frequencies(
     Raises
     ------
     UsageError
-        The header has no frequency, or one that is not above 0.
+        The header has no frequency, or one that is not positive.
     """
-    asked = _in_hertz(line)
+    in_hertz = _in_hertz(line)
     hint = "give it: " + either(
         'frequency="115.27 GHz"', "--frequency '115.27 GHz'", "the card RESTFRQ of the file"
     )
@@ -69,11 +69,11 @@ def frequencies(
             hertz, number = np.array(_hertz(given)), None
     elif channels is not None and is_spectral(channels.name):
         axis = _axis(channels)
-        hertz, number = converted(axis, coordinates, channels.values, asked), 0
+        hertz, number = converted(axis, coordinates, channels.values, in_hertz), 0
     elif number is not None:
-        hertz = channels_of(coordinates, number, (0, shape[number], 1), asked).values
+        hertz = channels_of(coordinates, number, (0, shape[number], 1), in_hertz).values
     else:
-        hertz = np.array(_of_all(coordinates, asked, hint))
+        hertz = np.array(_of_all(coordinates, in_hertz, hint))
     if not (np.isfinite(hertz) & (hertz > 0)).all():
         raise usage("the conversion needs frequencies above 0", hint)
     return hertz, number
@@ -83,21 +83,21 @@ def _in_hertz(line: Line | None) -> Line:
     return Line("Hz") if line is None else replace(line, unit="Hz")
 
 
-def _hertz(given: Any) -> float:
+def _hertz(frequency: Any) -> float:
     import astropy.units as u
 
-    quantity = spectral_quantity(given)
+    quantity = spectral_quantity(frequency)
     return float(quantity.to_value(u.Hz, equivalencies=u.spectral()))
 
 
 def _axis(channels: WorldAxis) -> Axis:
-    """Return the axis of coordinates that are known without a header."""
+    """Return the axis of coordinates that do not come from a header."""
     name, unit = channels.name, channels.unit
     return Axis(1, name, unit, 0.0, 0.0, 1.0, unit, has_coordinate=True)
 
 
 def _of_all(coordinates: Coordinates, line: Line, hint: str) -> float:
-    """Return the one frequency of values without a spectral axis, Hz."""
+    """Return the single frequency of values without a spectral axis, in Hz."""
     stated, problem = _stated(coordinates, line)
     cards, place = coordinates.cards, f"{coordinates.where}: " if coordinates.where else ""
     if stated is not None:
@@ -131,14 +131,14 @@ def _of_all(coordinates: Coordinates, line: Line, hint: str) -> float:
 
 
 def _stated(coordinates: Coordinates, line: Line) -> tuple[float | None, str]:
-    """Return the frequency of a dropped axis, or OBSFREQ; or why the axis has none."""
+    """Return the frequency of a dropped axis, or OBSFREQ; or the reason why it has none."""
     axis, problem = coordinates.dropped_spectral_axis, ""
     if axis is not None:
         try:
             return _of_dropped(coordinates, axis, line), ""
         except TachyfitsError as error:
-            said = str(error).partition("\n")[0]
-            problem = f"the {axis.ctype} axis, which the array has no more, has none: {said}"
+            reason = str(error).partition("\n")[0]
+            problem = f"the {axis.ctype} axis, which the array has no more, has none: {reason}"
     value = coordinates.cards.optional(FREQUENCY)
     if value is None:
         return None, problem
@@ -148,11 +148,12 @@ def _stated(coordinates: Coordinates, line: Line) -> tuple[float | None, str]:
 
 
 def _of_dropped(coordinates: Coordinates, axis: Axis, line: Line) -> float:
-    """Return the frequency of the only pixel of an axis beyond NAXIS, Hz."""
+    """Return the frequency of the only pixel of an axis beyond NAXIS, in Hz."""
     header = coordinates.header
     if not axis.has_coordinate or f"CRVAL{axis.number}" not in header:
         raise usage(axis.problem or f"CRVAL{axis.number} is missing", "add the card")
-    # Without CRPIX the reference pixel is the only one: the Standard's default of 0 is not meant.
+    # Without CRPIX, take the reference pixel to be the only pixel: the Standard's default of 0
+    # makes no sense here.
     pixel = 0.0 if f"CRPIX{axis.number}" in header else axis.crpix - 1.0
     failed = f"the {axis.ctype} axis has no frequency"
     with foreign_errors(failed, "correct its cards"):
@@ -165,24 +166,24 @@ def _of_dropped(coordinates: Coordinates, axis: Axis, line: Line) -> float:
 def frequency_cards(
     coordinates: Coordinates, piece: tuple[int, int, int] | None, line: Line | None = None
 ) -> dict[str, tuple[float, str]]:
-    """Return the cards of a result without the spectral axis: OBSFREQ, and BANDWID if it is known.
+    """Return the cards of a result without the spectral axis: OBSFREQ, and BANDWID if known.
 
     Parameters
     ----------
     piece
-        Channels that the result combines: first, count and step along the spectral axis; None for
+        Channels that the result combines: start, count and step along the spectral axis; None for
         an image without such an axis.
     line
         Rest frequency and convention of velocities, from the user.
     """
     comment = "[Hz] frequency of the values"
     number = coordinates.spectral_axis
-    asked = _in_hertz(line)
+    in_hertz = _in_hertz(line)
     if number is None or piece is None:
-        hertz, _ = _stated(coordinates, asked)
+        hertz, _ = _stated(coordinates, in_hertz)
         return {} if hertz is None else {FREQUENCY: (hertz, comment)}
     try:
-        channels = channels_of(coordinates, number, piece, asked)
+        channels = channels_of(coordinates, number, piece, in_hertz)
     except TachyfitsError:
         # Velocities without a rest frequency.
         return {}

@@ -1,4 +1,4 @@
-"""Cards of a header as users give them: of astropy, or values by keyword."""
+"""Header cards from user input: an astropy header, or values by keyword."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tachyfits.base.errors import usage
 from tachyfits.header.cards import COMMENTARY
 from tachyfits.header.distortions import is_record
 
-#: Cards as the engine takes them.
+#: Cards in the engine's form.
 Cards = list[tuple[str, Any, str]]
 
 #: Characters of text in a card of the fixed format.
@@ -22,12 +22,12 @@ _HELD = "a card holds text, a number, a truth value or None; write the value as 
 
 
 def given_cards(header: Any) -> Cards:
-    """Return the cards of a header of astropy, or of values by keyword; none for None.
+    """Return the cards of an astropy header, or of values by keyword; an empty list for None.
 
     Raises
     ------
     UsageError
-        A value is of no type that a card can hold.
+        A value has a type that a card cannot hold.
     """
     if header is None:
         return []
@@ -38,7 +38,7 @@ def given_cards(header: Any) -> Cards:
 
 
 def _items_of(header: Any) -> Iterable[tuple[Any, Any]]:
-    """Give keywords with values, or values and comments; a header of astropy has cards."""
+    """Yield keywords with values, or with values and comments; an astropy header yields cards."""
     cards = getattr(header, "cards", None)
     if cards is None:
         if not hasattr(header, "items"):
@@ -50,7 +50,7 @@ def _items_of(header: Any) -> Iterable[tuple[Any, Any]]:
     return (
         (card.keyword, card.value)
         if card.keyword in COMMENTARY
-        # astropy takes the records of a distortion apart: DP1.EXTVER of DP1 = 'EXTVER: 1.0'.
+        # astropy splits the records of a distortion: DP1.EXTVER for DP1 = 'EXTVER: 1.0'.
         else (
             getattr(card, "rawkeyword", card.keyword),
             (getattr(card, "rawvalue", card.value), card.comment),
@@ -60,7 +60,7 @@ def _items_of(header: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def last_of_each(cards: Cards) -> Cards:
-    """Leave out cards whose keyword comes again, commentary and records aside."""
+    """Keep the last card of each keyword, and all commentary cards and records."""
     last = {keyword: place for place, (keyword, _, _) in enumerate(cards)}
     return [
         card
@@ -70,7 +70,7 @@ def last_of_each(cards: Cards) -> Cards:
 
 
 def cards_of_items(items: Iterable[tuple[Any, Any]]) -> tuple[Cards, list[str]]:
-    """Return keywords and values as cards, and what is of no type that a card can hold."""
+    """Return keywords and values as cards, and the values whose type a card cannot hold."""
     cards: Cards = []
     unfit = []
     for key, value in items:
@@ -88,7 +88,7 @@ def cards_of_items(items: Iterable[tuple[Any, Any]]) -> tuple[Cards, list[str]]:
         if value is None or isinstance(value, (bool, int, float, str, complex)):
             cards.append((keyword, value, comment))
         elif type(value).__name__ == "Undefined":
-            # Value of None in astropy's headers.
+            # An undefined value, which astropy reads as None.
             cards.append((keyword, None, comment))
         else:
             unfit.append(f"{keyword}: a value of type {type(value).__name__}")
@@ -96,14 +96,14 @@ def cards_of_items(items: Iterable[tuple[Any, Any]]) -> tuple[Cards, list[str]]:
 
 
 def is_card_text(text: str) -> bool:
-    """Return whether FITS has all characters of a text: ASCII from blank to "~"."""
+    """Return whether FITS allows all characters of a text: ASCII from blank to "~"."""
     return text.isascii() and (text.isprintable() or not text)
 
 
 def check_card_text(what: str, text: str | None, place: str = "") -> None:
-    """Refuse text of a reserved keyword that one card cannot hold: it must not be continued.
+    """Refuse text of a reserved keyword that does not fit one card: it must not be continued.
 
-    Programs that read such a name fail, or never end.
+    Programs that read such a name fail, or hang.
     """
     if text is not None and not isinstance(text, str):
         raise usage(f"{place}invalid {what} {text!r}: expected text", "give text")
@@ -128,5 +128,5 @@ def lines_of(value: Any) -> Sequence[str] | None:
     try:
         return [str(line) for line in value]
     except TypeError:
-        # A scalar Time of astropy has __iter__, but raises TypeError.
+        # A scalar astropy Time has __iter__, but raises TypeError.
         return None

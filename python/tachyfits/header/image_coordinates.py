@@ -1,6 +1,6 @@
-"""The world coordinates of an image: those of its header, its shape, and its tables.
+"""World coordinates of an image, from its header, its shape and its companion tables.
 
-The class is public; a header alone has `header.coordinates`.
+The class is public; `header.coordinates` works from a header alone.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 
 @public
 class ImageCoordinates(Coordinates):
-    """The world coordinates of an image; `Image.coordinates` gives them.
+    """World coordinates of an image, returned by `Image.coordinates`.
 
-    Pixels are counted from 0 and need not be whole numbers; integers are at their centres. Axes
-    that a method takes or gives have NumPy numbers (`channel_axis`, `stokes_axis`), except
-    ``sky.axes``, which has those of FITS.
+    Pixels are counted from 0 and may be fractional; integers are at their centres. Axes are NumPy
+    numbers (`channel_axis`, `stokes_axis`), except ``sky.axes``, which are FITS numbers.
 
-    ``print(image.coordinates)`` writes `summary`. `Image.wcs` is the same for astropy.
+    ``print(image.coordinates)`` prints `summary`. `Image.wcs` is the same for astropy.
     """
 
     def __init__(self, image: ImageHdu) -> None:
@@ -41,7 +40,7 @@ class ImageCoordinates(Coordinates):
     def summary(self) -> CoordinateSummary:
         """Sky position, pixel scale, spectral range, beam and rest frequency.
 
-        Cards that cannot be used are in its ``problems``: this never fails, and never warns.
+        Invalid cards are listed in its ``problems``: this never fails, and never warns.
 
         Examples
         --------
@@ -65,15 +64,15 @@ class ImageCoordinates(Coordinates):
         -------
         SkyCoord, Quantity, or a pair of them
             The position on the sky, in the frame of the image, and the spectral coordinate, in the
-            unit of the axis: those whose axes have a pixel number. `world_to_pixel` takes both
-            back. A system that astropy has no frame for (HPLN of the Sun, planets) has a
+            unit of the axis, for the axes that have a pixel number. `world_to_pixel` accepts both.
+            For a system without a frame in astropy (HPLN of the Sun, planets), the frame is a
             `HeaderFrame`. NaN where the image has no sky.
 
         Raises
         ------
         UsageError
             These axes have no coordinates, RADESYS names no known system, or the distortion needs
-            an HDU that is not there.
+            an HDU that is missing.
 
         Examples
         --------
@@ -102,24 +101,24 @@ class ImageCoordinates(Coordinates):
         Parameters
         ----------
         position
-            An astropy SkyCoord in any frame, of one position or many; of the Sun and of planets in
-            the frame that `pixel_to_world` gives.
+            An astropy SkyCoord in any frame, with one or more positions; for the Sun and planets in
+            the frame that `pixel_to_world` returns.
         spectral
             Text with a unit ("120 km/s"), an astropy quantity, or numbers in the unit of the axis.
         rest, convention, rest_medium
-            As in `Image.moments`, where a velocity needs them.
+            As in `Image.moments`, if a velocity needs them.
 
         Returns
         -------
         tuple
             A number, or an array, for each axis in FITS order: x, y, z. Counted from 0, integers at
             the centres of pixels; it may be outside the image. NaN for axes that are not requested,
-            and where a position is not on the projection.
+            and for positions that are not on the projection.
 
         Raises
         ------
         UsageError
-            The image has no such axes, or no values of that unit.
+            The image has no such axes, or its axes do not convert to that unit.
 
         Examples
         --------

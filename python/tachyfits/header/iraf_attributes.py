@@ -1,6 +1,6 @@
-"""Attributes of IRAF (WATn_mmm): the polynomials of TNX and ZPX, checked before WCSLIB reads them.
+"""IRAF attributes (WATn_mmm): the polynomials of TNX and ZPX, checked before WCSLIB reads them.
 
-WCSLIB copies the name of the type into eight bytes, and believes the orders of a polynomial.
+WCSLIB copies the type name into eight bytes, and trusts the orders of a polynomial.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ _RECORD = 68
 #: A number at the end of a record.
 _LAST_NUMBER = re.compile(r"(?<![\w.])([-+]?)([\d.]+(?:[eEdD][-+]?\d+)?)$")
 _FORM = re.compile(r'wtype=(?:tnx|zpx) [^"]*"([^"]*)"')
-#: Parameters of the projection ZPN, which WCSLIB has 30 of.
+#: Parameters of the projection ZPN, of which WCSLIB supports 30.
 _PARAMETER = re.compile(r"projp(\d*)=(\S*)")
-#: The highest order of a polynomial; IRAF's are 10 at most.
+#: Maximum order of a polynomial; IRAF's are at most 10.
 _MOST_ORDER = 20
 
 
 def attributes_problem(text: str) -> str | None:
-    """Describe attributes that WCSLIB could read, if it cannot read these; None if it can.
+    """Return the reason why WCSLIB cannot read attributes that it supports; None if it can.
 
     >>> attributes_problem('wtype=tnx axtype=ra lngcor = "3. 1. 1. 2. -1. 1. -1. 1. 0.5 "')
     >>> attributes_problem('wtype=tnx axtype=ra lngcor = "3. 2. 2. 2. -1. 1. -1. 1. 0.5 "')
@@ -37,8 +37,8 @@ def attributes_problem(text: str) -> str | None:
     if None in numbers or len(match[1].split()) < 9:
         return "finite numbers: type, orders, kind of cross terms, ranges and coefficients"
     kind, *orders, cross = (number or 0.0 for number in numbers[:4])
-    known = kind in (1, 2, 3) and cross in (0, 1, 2)
-    if not known or not all(n.is_integer() and 0 < n <= _MOST_ORDER for n in orders):
+    is_supported = kind in (1, 2, 3) and cross in (0, 1, 2)
+    if not is_supported or not all(n.is_integer() and 0 < n <= _MOST_ORDER for n in orders):
         return f"a known type of polynomial, and orders up to {_MOST_ORDER}"
     count = len(match[1].split()) - 8
     expected = _terms(int(orders[0]), int(orders[1]), int(cross))
@@ -46,10 +46,10 @@ def attributes_problem(text: str) -> str | None:
 
 
 def has_lost_terms(text: str) -> bool:
-    """Say whether coefficients follow one that is 0, where the reader of WCSLIB stops."""
+    """Return whether a coefficient follows one that is 0, where WCSLIB stops reading."""
     match = _FORM.match(text)
-    found = [_number(word) for word in match[1].split()[8:]] if match else []
-    return 0.0 in found and any(found[found.index(0.0) :])
+    coefficients = [_number(word) for word in match[1].split()[8:]] if match else []
+    return 0.0 in coefficients and any(coefficients[coefficients.index(0.0) :])
 
 
 def _terms(x: int, y: int, cross: int) -> int:
@@ -69,16 +69,16 @@ def _number(word: str) -> float | None:
 
 
 def attribute_text(texts: Sequence[str]) -> str:
-    """Return the text of records, with one blank between its words."""
+    """Return the text of records, with one blank between words."""
     return re.sub(" +", " ", "".join(record.ljust(_RECORD) for record in texts).strip())
 
 
 def attribute_records(text: str) -> list[str]:
-    """Return the records of a text that the parser of WCSLIB reads.
+    """Return the records of a text in a form that WCSLIB's parser reads.
 
     IRAF breaks the text every 68 characters. WCSLIB refuses records that begin with a blank, and
-    takes a second blank for another number: one blank is left, and a number at the end of a record
-    before a blank gets a leading 0.
+    reads a second blank as another number: each run of blanks becomes one, and a number at the end
+    of a record before a blank gets a leading 0.
 
     >>> attribute_records(66 * "x" + " 1 2")
     ['xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx 0', '1 2']

@@ -1,7 +1,7 @@
 """Units of results whose pixels are larger than the pixels of the image.
 
 The mean of Jy/pixel is not per pixel of the result, and the sum of K is not a brightness: such a
-unit is left out, with a warning. Beside solid angles, a unit can have any others (km/s).
+unit is dropped, with a warning. A unit may have other factors besides solid angles (km/s).
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from tachyfits.base.errors import either, warn
 from tachyfits.header.coordinates import Coordinates
 from tachyfits.text.pixel_units import pixel_unit, powers_of
 
-#: Units of a flux that a pixel has, without a word for the pixel: per frequency, per wavelength, of
-#: a line, and of photons.
+#: Units of the flux of a pixel that do not name the pixel: per frequency, per wavelength, of a
+#: line, and of photons.
 _FLUXES = (
     "Jy", "Jy m s-1", "W m-2", "W m-3", "photon s-1 m-2", "photon s-1 m-3", "photon s-1 m-2 Hz-1",
 )  # fmt: skip
-#: Units beside K of a brightness.
+#: Factors beside K in units of brightness.
 _BESIDE_KELVIN = ("", "m s-1", "Hz", "m")
 
 
 @functools.lru_cache(maxsize=512)
 def amount_of(unit: str | None) -> str:
-    """Say what values in a unit are: "flux" of a pixel, "brightness" of the sky, or "".
+    """Return the kind of values in a unit: "flux" of a pixel, "brightness" of the sky, or "".
 
     >>> [amount_of(unit) for unit in ("Jy/pixel", "Jy", "Jy/beam km/s", "K", "counts/arcsec2")]
     ['flux', 'flux', 'brightness', 'brightness', 'brightness']
@@ -34,17 +34,17 @@ def amount_of(unit: str | None) -> str:
     """
     import astropy.units as u
 
-    known = pixel_unit(unit) if unit else None
-    if known is None:
+    parsed = pixel_unit(unit) if unit else None
+    if parsed is None:
         return ""
-    powers = powers_of(known)
+    powers = powers_of(parsed)
     if powers.get(u.pix) == -1:
         return "flux"
     if powers.get(u.beam) == -1 or powers.get(u.rad) == -2:
         return "brightness"
-    if any(known.is_equivalent(u.K * u.Unit(other)) for other in _BESIDE_KELVIN):
+    if any(parsed.is_equivalent(u.K * u.Unit(other)) for other in _BESIDE_KELVIN):
         return "brightness"
-    return "flux" if any(known.is_equivalent(flux) for flux in _FLUXES) else ""
+    return "flux" if any(parsed.is_equivalent(flux) for flux in _FLUXES) else ""
 
 
 def binned_unit(
@@ -52,7 +52,7 @@ def binned_unit(
 ) -> str | None:
     """Return the unit of a statistic of blocks of pixels; None, with a warning, if it changes.
 
-    ``blocks``: pixels of a block along each NumPy axis.
+    ``blocks``: block size in pixels along each NumPy axis.
     """
     spectral = coordinates.spectral_axis
     pixels = math.prod(blocks[axis] for axis in _sky_axes(coordinates))
@@ -79,7 +79,7 @@ def binned_unit(
 def sampled_unit(unit: str | None, coordinates: Coordinates, steps: Sequence[int]) -> str | None:
     """Return the unit of every n-th pixel; None, with a warning, if it changes.
 
-    ``steps``: from one pixel to the next along each NumPy axis.
+    ``steps``: step in pixels along each NumPy axis.
     """
     if amount_of(unit) != "flux" or all(abs(steps[axis]) <= 1 for axis in _sky_axes(coordinates)):
         return unit

@@ -1,6 +1,6 @@
-"""Places of pixels in the world, and pixels of places: sky positions and spectral coordinates.
+"""Conversion between pixels and world coordinates: sky positions and spectral coordinates.
 
-Pixels are counted from 0 and need not be whole numbers; x is NAXIS1. The objects are astropy's.
+Pixels are counted from 0 and may be fractional; x is NAXIS1. World coordinates are astropy objects.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: Steps of Newton's method, each of which doubles the digits of a pixel number.
+#: Steps of Newton's method, each of which doubles the number of correct digits.
 _STEPS = 5
 
 
@@ -39,23 +39,23 @@ def world_of(coordinates: Coordinates, pixels: Sequence[Any]) -> Any:
             f"{coordinates.where}: {len(numbers)} pixel numbers for {coordinates.ndim} axes",
             "give x, y, z: pixels along NAXIS1, NAXIS2, NAXIS3, from 0",
         )
-    found: list[Any] = []
+    objects: list[Any] = []
     sky = coordinates.sky
     if sky is not None and max(sky.axes) <= len(numbers):
         at = [numbers[axis - 1] for axis in sky.axes]
-        found.append(sky.positions(*at))
+        objects.append(sky.positions(*at))
     number = _spectral_number(coordinates)
     if number is not None and coordinates.ndim - number <= len(numbers):
         axis = coordinates.axis(number)
         values = axis.values(numbers[coordinates.ndim - number - 1])
-        found.append(u.Quantity(values, fits_unit(axis.unit, SPECTRAL) or u.one))
-    if not found:
+        objects.append(u.Quantity(values, fits_unit(axis.unit, SPECTRAL) or u.one))
+    if not objects:
         raise usage(
             f"{coordinates.where}: the first {len(numbers)} axes have no sky position and no "
             "spectral coordinate",
             "give a pixel number for each axis, or see image.wcs",
         )
-    return found[0] if len(found) == 1 else tuple(found)
+    return objects[0] if len(objects) == 1 else tuple(objects)
 
 
 def pixel_of(
@@ -66,16 +66,16 @@ def pixel_of(
     Raises
     ------
     UsageError
-        The image has no such axes, or no values of that unit.
+        The image has no such axes, or its axes do not convert to that unit.
     """
-    found: list[Any] = [np.nan] * coordinates.ndim
+    pixels: list[Any] = [np.nan] * coordinates.ndim
     if position is not None:
         sky = coordinates.sky
         if sky is None:
             raise usage(f"{coordinates.where}: the image has no sky coordinates", "use pixels")
         with foreign_errors(f"invalid sky position {position!r}", "give an astropy SkyCoord"):
             for fits_axis, pixel in zip(sky.axes, sky.pixels_of(position), strict=True):
-                found[fits_axis - 1] = pixel[()]
+                pixels[fits_axis - 1] = pixel[()]
     if spectral is not None:
         number = _spectral_number(coordinates)
         if number is None:
@@ -83,16 +83,16 @@ def pixel_of(
         axis = coordinates.usable_axis(number, shape[number])
         hint = 'give a number with a unit: "120 km/s", or an astropy quantity'
         with foreign_errors(f"invalid spectral coordinate {spectral!r}", hint):
-            asked = asked_quantity(spectral, SPECTRAL, default=axis.unit)
-            unit = text_of_unit(asked.unit)
-            wanted = Line(unit, line.rest, line.convention, line.rest_medium)
-            values = np.asarray(asked.value, dtype=np.float64)
-            found[axis.number - 1] = _inverse(coordinates, axis, shape[number], values, wanted)
-    return tuple(found)
+            quantity = asked_quantity(spectral, SPECTRAL, default=axis.unit)
+            unit = text_of_unit(quantity.unit)
+            target = Line(unit, line.rest, line.convention, line.rest_medium)
+            values = np.asarray(quantity.value, dtype=np.float64)
+            pixels[axis.number - 1] = _inverse(coordinates, axis, shape[number], values, target)
+    return tuple(pixels)
 
 
 def _spectral_number(coordinates: Coordinates) -> int | None:
-    """Return the NumPy number of the spectral axis; None without one that has coordinates."""
+    """Return the NumPy number of the spectral axis; None if it has no coordinates."""
     number = coordinates.spectral_axis
     return None if number is None or not coordinates.axis(number).has_coordinate else number
 
@@ -100,7 +100,7 @@ def _spectral_number(coordinates: Coordinates) -> int | None:
 def _inverse(
     coordinates: Coordinates, axis: Axis, length: int, values: NDArray[np.float64], line: Line
 ) -> Any:
-    """Return the pixels of values along an axis, in a unit: by Newton's method from the nearest."""
+    """Return the pixels of values along an axis, by Newton's method from the nearest pixel."""
 
     def at(pixels: NDArray[np.float64]) -> NDArray[np.float64]:
         values = axis.values(pixels)
@@ -108,9 +108,9 @@ def _inverse(
         return values if line.unit is None else converted(axis, coordinates, values, line)
 
     numbers = pixel_numbers(0, length, 1)
-    known = at(numbers)
-    order = np.argsort(known)
-    pixels = np.interp(values, known[order], numbers[order])
+    samples = at(numbers)
+    order = np.argsort(samples)
+    pixels = np.interp(values, samples[order], numbers[order])
     for _ in range(_STEPS):
         slope = at(pixels + 0.5) - at(pixels - 0.5)
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,11 +1,11 @@
 """Pixels of regions on the sky: those whose centre is inside, as spans of rows.
 
-A shape is transformed to the celestial frame of the image once, as unit vectors. Centres of pixels
-are evaluated only near the border of the shape: cells of 2048, 256, 32 and 8 pixels that are known
-to lie outside or inside are not looked into, so memory stays bounded for an image of any size, and
-nothing depends on where a projection has its edges. Where the sky is smooth, WCSLIB evaluates
-samples of a cell, and the centres of its pixels are interpolated; those that come too close to the
-border are evaluated, too.
+A shape is transformed to the celestial frame of the image once, as unit vectors. Cells of 2048,
+256, 32 and 8 pixels that are known to lie outside or inside are not subdivided; pixel centres are
+evaluated only near the border of the shape. Memory therefore stays bounded for an image of any
+size, and edges of a projection do not matter. Where the sky is smooth, WCSLIB evaluates samples of
+a cell, and the centres of its pixels are interpolated; centres close to the border are evaluated
+exactly.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ if TYPE_CHECKING:
 
     Vectors = NDArray[np.float64]
 
-#: Pixels along a side of the cells, from the coarsest to those whose pixels are evaluated.
+#: Cell sizes in pixels, from the coarsest to the cells whose pixels are evaluated.
 _CELLS = (2048, 256, 32, 8)
-#: Samples along a side of a cell and of a half on either side of it, by the size of the cell; of
-#: the smallest cells those along the cell alone.
+#: Samples along a side of a cell and of half a cell on either side, by cell size; for the smallest
+#: cells, samples along the cell alone.
 _SAMPLES = {2048: 9, 256: 9, 32: 5, 8: 3}
-#: Rows that are put together at a time: a multiple of the cells up to this size.
+#: Rows rasterised at a time: a multiple of the cell sizes up to this size.
 _ROWS = 256
-#: The most of the coarsest cells.
+#: Maximum number of the coarsest cells.
 _MOST_CELLS = 1 << 22
-#: How many cells fit at least along the sides of an image, unless they are the smallest.
+#: Minimum number of cells along the sides of an image, except for the smallest cells.
 _DENSE = 4
-#: How far a cell may reach beyond the farthest of its samples, as a factor.
+#: Bound on the extent of a cell, as a factor of the distance to its farthest sample.
 _SAFETY = 1.5
-#: Cells larger than this on the sky are always divided, by their size: projections may be cut
-#: there, between samples (radians).
+#: Cells larger than this on the sky are always divided, by size: projections may be cut there,
+#: between samples (radians).
 _LARGE = {size: math.radians(most) for size, most in ((2048, 20), (256, 20), (32, 5), (8, 1))}
-#: Frames between which astropy rotates directions: three of them tell all.
+#: Frames between which astropy's conversion is a rotation: three test directions determine it.
 _ROTATED = ("icrs", "fk5", "galactic", "supergalactic")
-#: Those that have no equinox of their own.
+#: Frames of these that have no equinox.
 _FIXED = ("icrs", "galactic", "supergalactic")
-#: The most pixels that are evaluated at a time.
+#: Maximum number of pixels evaluated at a time.
 _BLOCK = 1 << 18
-#: How close to a border interpolation does not decide (radians).
+#: Distance to a border below which interpolation is not trusted (radians).
 _NEAR = 4 * INTERPOLATION_ERROR
 
 
@@ -60,11 +60,11 @@ class Placed:
     Attributes
     ----------
     axes
-        Unit vectors: of the directions east and north at the centre, and of the centre; of a range,
-        those of its frame. Shape (3, 3).
+        Unit vectors: the directions east and north at the centre, and the centre; for a range, the
+        axes of its frame. Shape (3, 3).
     reach, core
-        Angular radii about the centre: nothing of the shape is beyond the first, everything within
-        the second is in it (radians).
+        Angular radii about the centre: the shape lies within the first, and contains everything
+        within the second (radians).
     """
 
     region: SkyRegion
@@ -75,11 +75,11 @@ class Placed:
     vertices: Vectors | None = None
 
     def contains(self, vectors: Vectors) -> NDArray[np.bool_]:
-        """Return which directions, shape (n, 3), are inside; NaN is not."""
+        """Return which directions, shape (n, 3), are inside; NaN is outside."""
         return self.decided(vectors)[0]
 
     def decided(self, vectors: Vectors) -> tuple[NDArray[np.bool_], Vectors]:
-        """Return which directions are inside, and their angle to the border at least (radians)."""
+        """Return which directions are inside, and minimum angles to the border (radians)."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return _INSIDE[self.region.shape](self, vectors @ self.axes.T)
 
@@ -125,8 +125,9 @@ def _placed_polygon(region: SkyRegion, vertices: Vectors) -> Placed:
     middle = vertices.mean(axis=0)
     centre = _unit(middle)
     cosines = vertices @ centre
-    # Of a polygon in a hemisphere, the tangent plane has straight sides. Its middle may be far from
-    # the mean of its corners: the algorithm of Badoiu and Clarkson for the smallest ball finds it.
+    # In the tangent plane, a polygon within a hemisphere has straight sides. Its middle may be far
+    # from the mean of its corners: find it with the algorithm of Badoiu and Clarkson for the
+    # smallest ball.
     for step in range(2, 100):
         if (cosines > 0.02).all():
             break
@@ -186,8 +187,8 @@ def _transformed(vectors: Vectors, frame: str, sky: Sky) -> Vectors:
         f"{sky.coordinates.where}: positions cannot be converted to its frame", "use pixels"
     ):
         there = SkyCoord(CartesianRepresentation(vectors.T), frame=frame).transform_to(to)
-        found = np.asarray(there.represent_as("unitspherical").to_cartesian().xyz.value.T)
-    return np.asarray(found / np.linalg.norm(found, axis=1)[:, None])
+        cartesian = np.asarray(there.represent_as("unitspherical").to_cartesian().xyz.value.T)
+    return np.asarray(cartesian / np.linalg.norm(cartesian, axis=1)[:, None])
 
 
 def _vectors(degrees: Vectors) -> Vectors:
@@ -203,7 +204,7 @@ def _vectors(degrees: Vectors) -> Vectors:
 
 
 def _offsets(placed: Placed, local: Vectors) -> tuple[Vectors, Vectors]:
-    """Return distances along the first and the second size of a shape (radians)."""
+    """Return distances along the first and the second axis of a shape (radians)."""
     east, north, towards = local.T
     across = np.hypot(east, north)
     stretch = np.where(across > 0, np.arctan2(across, towards) / across, 1.0)
@@ -234,7 +235,7 @@ def _in_box(placed: Placed, local: Vectors) -> tuple[NDArray[np.bool_], Vectors]
 
 
 def _flattened(distance: Any, local: Vectors) -> Vectors:
-    """Return angles of distances in the plane of `_offsets`, which is stretched far away."""
+    """Return angles of distances in the plane of `_offsets`, which is stretched away from 0."""
     across = np.hypot(local[:, 0], local[:, 1])
     return np.asarray(distance * np.where(local[:, 2] > 0, 2.0 / math.pi, across / math.pi))
 
@@ -259,7 +260,7 @@ def _in_polygon(placed: Placed, local: Vectors) -> tuple[NDArray[np.bool_], Vect
     inside = np.zeros(len(local), dtype=np.bool_)
     nearest = np.full(len(local), np.inf)
     (front,) = np.nonzero(local[:, 2] > 0)
-    # In the order of y, so that each side is compared with the points between its ends.
+    # Sort by y, so that each side is compared only with the points between its ends.
     y = local[front, 1] / local[front, 2]
     order = np.argsort(y, kind="stable")
     front, y = front[order], y[order]
@@ -290,19 +291,19 @@ _INSIDE = {
 }  # fmt: skip
 
 
-# Pixels.
+# Rasterisation.
 
 
 def spans_on_sky(placed: Placed, sky: Sky, height: int, width: int) -> NDArray[np.uint64]:
-    """Return the pixels of an image whose centres a shape has: rows of (y, first, last)."""
+    """Return the pixels of an image whose centres are in a shape: rows of (y, first, last)."""
     cells = _cells(placed, sky, height, width)
     bands = (range(first, min(first + _ROWS, height)) for first in range(0, height, _ROWS))
-    found = [_band(placed, sky, rows, cells, width) for rows in bands]
-    return np.concatenate([np.empty((0, 3), np.uint64), *(spans for spans in found if len(spans))])
+    parts = [_band(placed, sky, rows, cells, width) for rows in bands]
+    return np.concatenate([np.empty((0, 3), np.uint64), *(spans for spans in parts if len(spans))])
 
 
 def spans_pixel_by_pixel(placed: Placed, sky: Sky, height: int, width: int) -> NDArray[np.uint64]:
-    """Return the same by evaluating every pixel: the slow twin."""
+    """Return the same by evaluating every pixel, as a slow reference."""
     y, x = np.mgrid[:height, :width]
     inside = placed.contains(directions(sky, x.ravel(), y.ravel())).reshape(height, width)
     return spans_of(inside)
@@ -320,11 +321,11 @@ class _Cells:
     Attributes
     ----------
     whole
-        Those inside: (x, y, size).
+        Cells inside: (x, y, size).
     border
-        The smallest ones of which it is not known: (x, y).
+        Undecided cells of the smallest size: (x, y).
     patches
-        Those of which it is not known, too, where directions are interpolated.
+        Undecided cells whose directions are interpolated.
     """
 
     whole: NDArray[np.int64]
@@ -333,7 +334,7 @@ class _Cells:
 
 
 def _cells(placed: Placed, sky: Sky, height: int, width: int) -> _Cells:
-    # Samples must be dense beside the image, or its sky may lie between them.
+    # Samples must be dense compared with the image, or its sky may lie between them.
     sizes = [size for size in _CELLS if size * _DENSE <= min(height, width)] or [_CELLS[-1]]
     size = sizes[0]
     if math.prod(-(-length // size) for length in (width, height)) > _MOST_CELLS:
@@ -344,12 +345,12 @@ def _cells(placed: Placed, sky: Sky, height: int, width: int) -> _Cells:
         )
     across, up = (np.arange(0, length, size) for length in (width, height))
     cells = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
-    whole: list[NDArray[np.int64]] = []
+    inner: list[NDArray[np.int64]] = []
     patches: list[Patches] = []
     for finer in (*sizes[1:], None):
         may_be_empty = finer is not None and size * _DENSE <= min(height, width)
         inside, maybe = _sorted_cells(placed, sky, cells, size, may_be_empty, patches)
-        whole.append(np.pad(cells[inside], ((0, 0), (0, 1)), constant_values=size))
+        inner.append(np.pad(cells[inside], ((0, 0), (0, 1)), constant_values=size))
         cells = cells[maybe]
         if finer is None:
             break
@@ -358,7 +359,7 @@ def _cells(placed: Placed, sky: Sky, height: int, width: int) -> _Cells:
         cells = (cells[:, None] + offsets).reshape(-1, 2)
         cells = cells[(cells[:, 0] < width) & (cells[:, 1] < height)]
         size = finer
-    return _Cells(np.concatenate(whole), cells, patches)
+    return _Cells(np.concatenate(inner), cells, patches)
 
 
 def _sorted_cells(
@@ -369,9 +370,9 @@ def _sorted_cells(
     may_be_empty: bool,
     patches: list[Patches],
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which cells are inside a shape, and of which it is not known; add patches of others.
+    """Return which cells are inside a shape, and which are undecided; append patches of others.
 
-    A patch lies in one of the bands that are put together at a time.
+    Each patch lies within one band of rows.
     """
     inside = np.zeros(len(cells), dtype=np.bool_)
     maybe = np.zeros(len(cells), dtype=np.bool_)
@@ -392,26 +393,26 @@ def _sorted_cells(
             radius = 2.0 * np.arcsin(np.clip(chords.max(axis=1) / 2.0, 0.0, 1.0)) * _SAFETY
             away = placed.distance(middle)
             sure = radius < _LARGE[size]
-            # NaN, where parts of a cell are beyond the sky, is not known.
+            # NaN, where parts of a cell are off the sky, is undecided.
             outside = sure & (away - radius > placed.reach)
             inside[piece] = sure & (away + radius < placed.core)
-        # Without sky in or around a cell, none of its corners can have any.
+        # A cell with no sky in or around it cannot have any at its corners.
         empty = ~np.isfinite(vectors[..., 0]).any(axis=1)
         maybe[piece] = ~(outside | inside[piece] | (empty & may_be_empty))
         if interpolates and maybe[piece].any():
-            chosen = np.flatnonzero(maybe[piece])
-            samples = np.moveaxis(vectors[chosen], 2, 1).reshape(-1, 3, count, count)
+            numbers = np.flatnonzero(maybe[piece])
+            samples = np.moveaxis(vectors[numbers], 2, 1).reshape(-1, 3, count, count)
             smooth = are_smooth(samples)
-            maybe[first + chosen[smooth]] = False
-            patches.append(Patches(cells[piece][chosen[smooth]], size, samples[smooth]))
+            maybe[first + numbers[smooth]] = False
+            patches.append(Patches(cells[piece][numbers[smooth]], size, samples[smooth]))
     return inside, maybe
 
 
 def _band(placed: Placed, sky: Sky, rows: range, cells: _Cells, width: int) -> NDArray[np.uint64]:
-    """Return the spans of some rows."""
+    """Return the spans of a band of rows."""
     size, first = _CELLS[-1], rows.start
-    whole = cells.whole
-    inner = whole[(whole[:, 1] < rows.stop) & (whole[:, 1] + whole[:, 2] > first)]
+    all_inner = cells.whole
+    inner = all_inner[(all_inner[:, 1] < rows.stop) & (all_inner[:, 1] + all_inner[:, 2] > first)]
     border = cells.border[_in_rows(cells.border, rows)]
     patches = [part.some(_in_rows(part.cells, rows)) for part in cells.patches]
     patches = [part for part in patches if len(part.cells)]
@@ -422,15 +423,17 @@ def _band(placed: Placed, sky: Sky, rows: range, cells: _Cells, width: int) -> N
     ]
     if not any(len(part) for part, _ in parts):
         return np.empty((0, 3), np.uint64)
-    left = min(part[:, 0].min() for part, _ in parts if len(part))
+    first_column = min(part[:, 0].min() for part, _ in parts if len(part))
     right = max((part[:, 0] + side).max(initial=0) for part, side in parts)
-    blocks = np.zeros((-(-len(rows) // size), (right - left) // size), dtype=np.bool_)
+    blocks = np.zeros((-(-len(rows) // size), (right - first_column) // size), dtype=np.bool_)
     small = inner[:, 2] == size
-    blocks[(inner[small, 1] - first) // size, (inner[small, 0] - left) // size] = True
+    blocks[(inner[small, 1] - first) // size, (inner[small, 0] - first_column) // size] = True
     for x, y, side in inner[~small].tolist():
-        low, begin = max(y - first, 0) // size, (x - left) // size
+        low, begin = max(y - first, 0) // size, (x - first_column) // size
         blocks[low : (y + side - first) // size, begin : begin + side // size] = True
-    decided = [_interpolated(placed, sky, part, blocks, (int(left), first)) for part in patches]
+    decided = [
+        _interpolated(placed, sky, part, blocks, (int(first_column), first)) for part in patches
+    ]
     band = blocks.repeat(size, axis=0).repeat(size, axis=1)
     # As cells of pixels: (y, x, y in the cell, x in the cell).
     by_cell = band.reshape(blocks.shape[0], size, blocks.shape[1], size).swapaxes(1, 2)
@@ -443,10 +446,12 @@ def _band(placed: Placed, sky: Sky, rows: range, cells: _Cells, width: int) -> N
             (border[begin : begin + at_once, axis, None] + offsets).ravel()
             for axis, offsets in ((0, x), (1, y))
         )
-        kept = (columns < width) & (lines < rows.stop)
-        columns, lines = columns[kept], lines[kept]
-        band[lines - first, columns - left] = placed.contains(directions(sky, columns, lines))
-    return spans_of(band[: len(rows), : width - left], first, int(left))
+        valid = (columns < width) & (lines < rows.stop)
+        columns, lines = columns[valid], lines[valid]
+        band[lines - first, columns - first_column] = placed.contains(
+            directions(sky, columns, lines)
+        )
+    return spans_of(band[: len(rows), : width - first_column], first, int(first_column))
 
 
 def _in_rows(cells: NDArray[np.int64], rows: range) -> NDArray[np.bool_]:
@@ -456,20 +461,20 @@ def _in_rows(cells: NDArray[np.int64], rows: range) -> NDArray[np.bool_]:
 def _interpolated(
     placed: Placed, sky: Sky, patches: Patches, blocks: NDArray[np.bool_], origin: tuple[int, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Mark blocks of patches that are inside; return x and y of those on the border, and pixels."""
+    """Mark patch blocks inside; return x and y of the border blocks, and their pixels."""
     size = _CELLS[-1]
     middles, radius = patches.middles(size)
     away, radius = placed.distance(middles), radius * _SAFETY
-    whole = away + radius < placed.core
-    border = ~(whole | (away - radius > placed.reach))
-    found: list[NDArray[np.bool_]] = []
+    inner = away + radius < placed.core
+    border = ~(inner | (away - radius > placed.reach))
+    masks: list[NDArray[np.bool_]] = []
     corners = (patches.cells - np.array(origin)) // size
-    for chosen in (whole, border):
-        number, y, x = np.nonzero(chosen)
+    for parts in (inner, border):
+        number, y, x = np.nonzero(parts)
         at_x, at_y = corners[number, 0] + x, corners[number, 1] + y
-        kept = at_y < len(blocks)
-        number, y, x, at_x, at_y = (part[kept] for part in (number, y, x, at_x, at_y))
-        if chosen is whole:
+        valid = at_y < len(blocks)
+        number, y, x, at_x, at_y = (part[valid] for part in (number, y, x, at_x, at_y))
+        if parts is inner:
             blocks[at_y, at_x] = True
     at_once = _BLOCK // (size * size)
     for begin in range(0, len(number), at_once):
@@ -484,8 +489,8 @@ def _interpolated(
                 for at, offset, start in zip((at_x, at_y), (column, line), origin, strict=True)
             )
             inside[near] = placed.contains(directions(sky, columns, lines))
-        found.append(inside.reshape(-1, size, size))
-    pixels = np.concatenate(found) if found else np.empty((0, size, size), np.bool_)
+        masks.append(inside.reshape(-1, size, size))
+    pixels = np.concatenate(masks) if masks else np.empty((0, size, size), np.bool_)
     return at_x, at_y, pixels
 
 
@@ -510,8 +515,8 @@ def _border(region: SkyRegion, sky: Sky) -> Vectors:
             return points
         ends = np.roll(points, -1, axis=0)
         sides = [a + steps * (b - a) for a, b in zip(points, ends, strict=True)]
-        found = np.concatenate(sides)
-        return np.asarray(found / np.linalg.norm(found, axis=1)[:, None])
+        vectors = np.concatenate(sides)
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1)[:, None])
     if region.shape == "range":
         (west, south), (east, north) = region.points
         width = east - west if abs(east - west) >= 360 else (east - west) % 360.0
@@ -540,7 +545,7 @@ def _border(region: SkyRegion, sky: Sky) -> Vectors:
 
 
 def _check_flat(region: SkyRegion, is_flat: Any) -> None:
-    """Refuse a shape that has no place in the plane of the pixels."""
+    """Refuse a shape that has no equivalent in the plane of the pixels."""
     if not is_flat:
         raise usage(
             f"{region} has no exact weights: it is not on the sky of the image, or at its edge",
@@ -551,7 +556,8 @@ def _check_flat(region: SkyRegion, is_flat: Any) -> None:
 def semi_axes_in_pixels(region: SkyRegion, sky: Sky) -> PixelRegion:
     """Return a small shape on the sky in 0-based pixels, with the scale at its centre.
 
-    As astropy-regions and photutils do; the sides of a polygon are straight between its vertices.
+    This follows astropy-regions and photutils; the sides of a polygon are straight between its
+    vertices.
     """
     if region.shape == "polygon":
         vertices = _border(SkyRegion("line", region.points, frame=region.frame), sky)
@@ -563,7 +569,7 @@ def semi_axes_in_pixels(region: SkyRegion, sky: Sky) -> PixelRegion:
             f"{region} has no exact weights", "use a circle, an ellipse, a box or a polygon"
         )
     axes = place(region, sky).axes
-    # Derivatives over a hundredth of a pixel, along the two sizes.
+    # Derivatives over a hundredth of a pixel, along the two axes of the shape.
     step = math.radians(min(sky.scales)) / 100
     angle = math.radians(region.angle)
     first = axes[1] * math.sin(angle) - axes[0] * math.cos(angle)

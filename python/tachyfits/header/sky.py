@@ -1,7 +1,8 @@
-"""The sky of a header: its two celestial axes, and pixels to positions and back.
+"""The sky of a header: its two celestial axes, and conversion between pixels and positions.
 
-Regions, cuts, paths, pictures and the server ask `Sky` for positions: distortions, the frame and
-the limits of a projection are the same for all of them. WCSLIB evaluates, through astropy.
+Regions, cuts, paths, pictures and the server get positions from `Sky`, so that distortions, the
+frame and the limits of a projection are the same for all of them. WCSLIB evaluates, through
+astropy.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-#: Projections whose longitude is the pixel times a factor: a turn is the same place again.
+#: Projections whose longitude is linear in the pixel: a full turn is the same position again.
 _CYLINDERS = ("CYP", "CEA", "CAR", "MER")
 
 
@@ -36,15 +37,16 @@ class Sky:
     Attributes
     ----------
     longitude, latitude
-        Their FITS axes, from 1.
+        Numbers of the FITS axes, from 1.
     position
         Longitude and latitude of the reference pixel, degrees.
     pixel
-        The reference pixel: of the lower axis and of the higher one, counted from 1.
+        The reference pixel: along the lower axis and along the higher one, counted from 1.
     rows
-        Degrees east and degrees north per pixel of the lower axis and of the higher one, there.
+        Degrees east and degrees north per pixel of the lower and the higher axis, at the reference
+        pixel.
     system
-        The frame that RADESYS and EQUINOX, or CTYPE, name.
+        Frame named by RADESYS and EQUINOX, or by CTYPE.
     """
 
     longitude: int
@@ -57,12 +59,12 @@ class Sky:
 
     @property
     def frame(self) -> str:
-        """The name of the frame: RADESYS, or the system that CTYPE names ("galactic", "HPLN")."""
+        """Name of the frame: RADESYS, or the system that CTYPE names ("galactic", "HPLN")."""
         return self.system.name
 
     @property
     def axes(self) -> tuple[int, int]:
-        """The FITS axes, the lower one first."""
+        """FITS axes, the lower one first."""
         return min(self.longitude, self.latitude), max(self.longitude, self.latitude)
 
     @property
@@ -78,17 +80,17 @@ class Sky:
 
     @cached_property
     def wcs(self) -> astropy.wcs.WCS:
-        """World coordinates of the two axes alone, by astropy."""
+        """World coordinates of the two axes alone, as an astropy WCS."""
         return self.coordinates.wcs(self.axes)
 
     @cached_property
     def rotations(self) -> dict[str, Values]:
-        """Matrices from other frames, by their names: kept by `header.region_rasters`."""
+        """Rotation matrices from other frames, by name; a cache of `header.region_rasters`."""
         return {}
 
     @cached_property
     def astropy_frame(self) -> Any:
-        """The frame of the two axes, by astropy.
+        """Frame of the two axes in astropy.
 
         Raises
         ------
@@ -130,7 +132,7 @@ class Sky:
             return SkyCoord(longitude[()] * u.deg, latitude[()] * u.deg, frame=frame)
 
     def steps(self, x: Any, y: Any) -> Values:
-        """Return the angles from each of some 0-based pixels to the next, degrees."""
+        """Return the angle from each of the 0-based pixels to the next, in degrees."""
         from astropy.coordinates import angular_separation
 
         longitude, latitude = (np.radians(angle) for angle in self.degrees(x, y))
@@ -140,8 +142,8 @@ class Sky:
     def pixels(self, longitude: Any, latitude: Any) -> tuple[Values, Values]:
         """Return the 0-based pixels of degrees in the frame of the image; NaN off its sky.
 
-        On a cylindrical map, which may go on beyond half a turn from its reference, it is the pixel
-        nearest to the centre of the image.
+        On a cylindrical map, which may extend beyond half a turn from its reference, return the
+        pixel nearest to the centre of the image.
         """
         from tachyfits.header.sky_inverse import refined
 
@@ -151,8 +153,8 @@ class Sky:
             world: list[Any] = [None, None]
             for n, degrees in ((wcs.wcs.lng, longitude), (wcs.wcs.lat, latitude)):
                 world[n] = np.asarray(degrees, float) / _factor(wcs, n)
-            found = wcs.all_world2pix(*world, 0, quiet=True)
-            x, y = (np.asarray(at, dtype=np.float64) for at in found)
+            result = wcs.all_world2pix(*world, 0, quiet=True)
+            x, y = (np.asarray(at, dtype=np.float64) for at in result)
             position = np.asarray(longitude, dtype=np.float64), np.asarray(latitude, float)
             x, y = refined(self.degrees, (x, y), position, min(self.scales))
         turn, centre = self._turn, self._centre
@@ -163,13 +165,13 @@ class Sky:
         return x + turns * turn[0], y + turns * turn[1]
 
     def pixels_of(self, position: Any) -> tuple[Values, Values]:
-        """Return the 0-based pixels of a `SkyCoord` of any frame."""
+        """Return the 0-based pixels of a `SkyCoord` in any frame."""
         at = position.transform_to(self.astropy_frame).spherical
         return self.pixels(at.lon.deg, at.lat.deg)
 
     @cached_property
     def _turn(self) -> tuple[float, float] | None:
-        """Pixels of a whole turn on a cylindrical map; None on others."""
+        """Pixels of a full turn on a cylindrical map; None on others."""
         ctype = self.coordinates.ctypes[self.longitude - 1]
         if coordinate_type(ctype)[1] not in _CYLINDERS:
             return None
@@ -178,7 +180,7 @@ class Sky:
 
     @cached_property
     def _centre(self) -> tuple[float, float] | None:
-        """The centre of the image, 0-based; None for a header without lengths."""
+        """Centre of the image, 0-based; None for a header without axis lengths."""
         lengths = [self.coordinates.header.get(f"NAXIS{axis}") for axis in self.axes]
         if not all(isinstance(length, int) and length > 0 for length in lengths):
             return None
@@ -186,20 +188,20 @@ class Sky:
 
 
 def _factor(wcs: Any, number: int) -> float:
-    """Return the degrees of a unit of a world axis: linear ones keep that of the header."""
+    """Return a world axis unit in degrees; linear axes keep the unit of the header."""
     unit = wcs.wcs.cunit[number]
     return 1.0 if str(unit) in ("deg", "") else float(unit.to(ANGLE[0]))
 
 
 def sky_of(coordinates: Coordinates) -> Sky | None:
-    """Return the two celestial axes of a header; None where there are none.
+    """Return the two celestial axes of a header, or None.
 
     Raises
     ------
     FormatError
-        A card that their coordinates depend on is not of the right type.
+        A card of their coordinates has the wrong type.
     UsageError
-        They depend on the pixels of another axis.
+        The coordinates depend on the pixels of another axis.
     """
     ctypes = coordinates.ctypes
     numbers = [n for n, ctype in enumerate(ctypes, 1) if is_celestial(ctype)]
@@ -243,7 +245,7 @@ def sky_of(coordinates: Coordinates) -> Sky | None:
 
 
 def _sky_of_plate(coordinates: Coordinates, system: SkySystem) -> Sky:
-    """Return the sky of a plate: its scale and position are those of the linear part in WCSLIB."""
+    """Return the sky of a plate, with the scale and position of its linear part in WCSLIB."""
     wcs = coordinates.wcs((1, 2))
     (x, y), (right_ascension, declination) = wcs.wcs.crpix, wcs.wcs.crval
     east, north = wcs.pixel_scale_matrix.tolist()
@@ -256,10 +258,10 @@ def _sky_of_plate(coordinates: Coordinates, system: SkySystem) -> Sky:
 def _degrees(coordinates: Coordinates, axis: int) -> float:
     """Return the factor from the unit of a celestial axis to degrees."""
     text = coordinates.cards.text(f"CUNIT{axis}")
-    known = {"": 1.0, "deg": 1.0, "arcmin": 1 / 60, "arcsec": 1 / 3600, "rad": 180 / math.pi}
+    factors = {"": 1.0, "deg": 1.0, "arcmin": 1 / 60, "arcsec": 1 / 3600, "rad": 180 / math.pi}
     name = axis_unit_text(text)
-    if name in known:
-        return known[name]
+    if name in factors:
+        return factors[name]
     unit = fits_unit(text, ANGLE)
     if unit is None or not unit.is_equivalent(ANGLE[0]):
         raise coordinates.cards.invalid(f"CUNIT{axis}", text, "a unit of angles")
@@ -267,7 +269,7 @@ def _degrees(coordinates: Coordinates, axis: int) -> float:
 
 
 def _spans_a_plane(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    """Say whether the rows of a matrix are finite and not along one line.
+    """Return whether the rows of a matrix are finite and linearly independent.
 
     >>> _spans_a_plane((1e-4, 0.0), (0.0, 1e-4)), _spans_a_plane((1.0, 2.0), (2.0, 4.0))
     (True, False)
@@ -281,7 +283,7 @@ def _spans_a_plane(one: tuple[float, float], other: tuple[float, float]) -> bool
 
 
 def system_of(coordinates: Coordinates) -> SkySystem | None:
-    """Return the frame of the first longitude among the axes; None without one."""
+    """Return the frame of the first longitude among the axes; None without a longitude."""
     for ctype in coordinates.ctypes:
         if is_celestial(ctype) and not is_latitude(ctype):
             return sky_system(coordinate_type(ctype)[0], coordinates.cards)

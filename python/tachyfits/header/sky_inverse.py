@@ -1,8 +1,9 @@
-"""Pixels of positions, closer than WCSLIB finds them.
+"""Pixels of positions, more exact than WCSLIB's inverse.
 
-WCSLIB inverts polynomials (TPV, TNX) by steps that may end at another place or nowhere, astropy
-inverts SIP to 1e-4 pixel, and the quadrilateralised cube (CSC) has an inverse of three digits.
-Newton's method from there ends at the pixel whose position is the wanted one, or says that none is.
+WCSLIB inverts polynomials (TPV, TNX) by iterations that may end at another position or fail,
+astropy inverts SIP to 1e-4 pixel, and the quadrilateralised cube (CSC) has an inverse of three
+digits. Newton's method from there converges to the pixel of the requested position, or reports that
+there is none.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Values = NDArray[np.float64]
-    #: Longitude and latitude of pixels, degrees.
+    #: Function from pixels to longitude and latitude, degrees.
     Forward = Callable[[Values, Values], tuple[Values, Values]]
 
-#: Pixels off that count as none, and off which a position has no pixel.
+#: Errors in pixels: below the first the result is exact; above the second the position has no
+#: pixel.
 _CLOSE, _WRONG = 1e-9, 1e-3
 _STEPS = 30
 
@@ -27,7 +29,7 @@ _STEPS = 30
 def refined(
     forward: Forward, pixels: tuple[Values, Values], position: tuple[Values, Values], scale: float
 ) -> tuple[Values, Values]:
-    """Return the pixels of positions (degrees) from approximate ones; NaN where there are none.
+    """Return the pixels of positions (degrees) from approximate pixels; NaN where there are none.
 
     ``scale``: degrees per pixel.
     """
@@ -37,19 +39,19 @@ def refined(
     )
     with np.errstate(all="ignore"):
         off = np.hypot(*_offset(forward(x, y), longitude, latitude)) / scale
-        left = np.flatnonzero(off > _CLOSE)
+        active = np.flatnonzero(off > _CLOSE)
         for _ in range(_STEPS):
-            if not left.size:
+            if not active.size:
                 break
-            at, to = (x[left], y[left]), (longitude[left], latitude[left])
+            at, to = (x[active], y[active]), (longitude[active], latitude[active])
             step = _step(forward, at, to)
             moved = at[0] - step[0], at[1] - step[1]
             distance = np.hypot(*_offset(forward(*moved), *to)) / scale
-            # A step that leaves the sky, or meets an edge of the map, is not taken.
+            # Reject a step that leaves the sky or meets an edge of the map.
             good = np.isfinite(distance)
-            chosen = left[good]
-            x[chosen], y[chosen], off[chosen] = moved[0][good], moved[1][good], distance[good]
-            left = chosen[distance[good] > _CLOSE]
+            accepted = active[good]
+            x[accepted], y[accepted], off[accepted] = moved[0][good], moved[1][good], distance[good]
+            active = accepted[distance[good] > _CLOSE]
     lost = off > _WRONG
     x[lost], y[lost] = np.nan, np.nan
     return x.reshape(shape), y.reshape(shape)
@@ -58,16 +60,16 @@ def refined(
 def _step(
     forward: Forward, at: tuple[Values, Values], position: tuple[Values, Values]
 ) -> tuple[Values, Values]:
-    """Return Newton's step from pixels, by differences over a pixel."""
+    """Return Newton's step from pixels; derivatives are differences over a pixel."""
     x, y = at
     east, north = _offset(forward(x, y), *position)
     a, c, b, d = np.zeros((4, len(x)))
     for side in (0.5, -0.5):
         sign = 2 * side
-        one, other = _offset(forward(x + side, y), *position)
-        a, c = a + sign * one, c + sign * other
-        one, other = _offset(forward(x, y + side), *position)
-        b, d = b + sign * one, d + sign * other
+        along_x, along_y = _offset(forward(x + side, y), *position)
+        a, c = a + sign * along_x, c + sign * along_y
+        along_x, along_y = _offset(forward(x, y + side), *position)
+        b, d = b + sign * along_x, d + sign * along_y
     determinant = a * d - b * c
     return (d * east - b * north) / determinant, (a * north - c * east) / determinant
 
@@ -75,6 +77,6 @@ def _step(
 def _offset(
     at: tuple[Values, Values], longitude: Values, latitude: Values
 ) -> tuple[Values, Values]:
-    """Return how far east and north positions are of others, degrees."""
+    """Return the offsets east and north from given positions, in degrees."""
     around = (at[0] - longitude + 180.0) % 360.0 - 180.0
     return around * np.cos(np.radians(latitude)), at[1] - latitude

@@ -1,7 +1,7 @@
 """Spectral reference frames: how a frequency changes with the motion of the observer.
 
-Velocities of frames are astropy's. The direction is the reference position of the image, the place
-of the observatory and the time are the header's.
+Frame velocities come from astropy. The direction is the reference position of the image; the
+observatory and the time come from the header.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
     from tachyfits.header.coordinates import Coordinates
 
-#: Names of frames in astropy; the observatory itself has none.
+#: astropy names of frames; the observatory itself has none.
 _FRAMES = {
     "GEOCENT": "gcrs", "BARYCENT": "icrs", "HELIOCEN": "hcrs", "LSRK": "lsrk", "LSRD": "lsrd",
 }  # fmt: skip
 #: Frames that AIPS writes after a hyphen in CTYPE, and as VELREF (less 256 for radio velocities),
-#: as WCSLIB reads them.
+#: interpreted as in WCSLIB.
 _OF_CTYPE = {"LSR": "LSRK", "HEL": "BARYCENT", "OBS": "TOPOCENT", "GEO": "GEOCENT"}
 _OF_VELREF = {1: "LSRK", 2: "BARYCENT", 3: "TOPOCENT", 4: "LSRD", 5: "GEOCENT"}
 
 
 def frame_of(coordinates: Coordinates) -> str | None:
-    """Return the spectral frame of a header: SPECSYS, or as AIPS writes it; None without any."""
+    """Return the spectral frame of a header: SPECSYS, or the AIPS form; None if it has neither."""
     system = coordinates.cards.optional("SPECSYS")
     if system:
         return SPECTRAL_FRAMES.get(str(system).strip().upper(), str(system).strip().upper())
@@ -46,12 +46,12 @@ def frame_of(coordinates: Coordinates) -> str | None:
 
 
 def frequency_factor(coordinates: Coordinates, asked: SpectralRange) -> float:
-    """Return the frequency in the frame of a range of a signal of 1 in the frame of the axis.
+    """Return the factor that converts a frequency from the axis frame to the frame of a range.
 
     Raises
     ------
     UsageError
-        The header does not say what the conversion needs.
+        The header lacks the data for the conversion.
     """
     if asked.frame is None:
         return 1.0
@@ -73,14 +73,14 @@ def frequency_factor(coordinates: Coordinates, asked: SpectralRange) -> float:
             f"{where}: {asked} cannot be converted: {problem}",
             "leave the frame out, and give the numbers in the frame of the axis",
         )
-    known = coordinates.frame_factors
-    if asked.location is None and (own, to) in known:
-        return known[own, to]
+    cache = coordinates.frame_factors
+    if asked.location is None and (own, to) in cache:
+        return cache[own, to]
     with foreign_errors(f"{where}: {asked} cannot be converted from {own}", "leave the frame out"):
-        found = _factor(coordinates, own, to, asked.location)
+        factor = _factor(coordinates, own, to, asked.location)
     if asked.location is None:
-        known[own, to] = found
-    return found
+        cache[own, to] = factor
+    return factor
 
 
 def _factor(coordinates: Coordinates, own: str, to: str, location: Any) -> float:
@@ -97,17 +97,17 @@ def _factor(coordinates: Coordinates, own: str, to: str, location: Any) -> float
     if not {"TOPOCENT", "GEOCENT"} & {own, to}:
         return _shift(to, longitude, latitude) / _shift(own, longitude, latitude)
     observer = _observatory(coordinates, {own, to}, location)
-    found = [
+    shifts = [
         1.0 if name == "TOPOCENT" else _shift_by_astropy(name, longitude, latitude, observer)
         for name in (own, to)
     ]
-    return found[1] / found[0]
+    return shifts[1] / shifts[0]
 
 
 def _shift(frame: str, longitude: float, latitude: float) -> float:
-    """Return the frequency, of 1 at the barycentre, in a frame that moves in one way for all.
+    """Return the frequency, in a frame of constant velocity, of a signal of 1 at the barycentre.
 
-    The velocities are astropy's, which takes tens of milliseconds for each direction.
+    The velocities are from astropy, which takes tens of milliseconds for each direction.
     """
     x, y = np.radians(longitude), np.radians(latitude)
     direction = np.array([np.cos(y) * np.cos(x), np.cos(y) * np.sin(x), np.sin(y)])
@@ -117,14 +117,14 @@ def _shift(frame: str, longitude: float, latitude: float) -> float:
 
 @functools.cache
 def _velocity(frame: str) -> NDArray[np.float64]:
-    """Return the velocity of a frame in ICRS in units of that of light, with the sign of shifts."""
+    """Return the velocity of a frame in ICRS, relative to light, with the sign of shifts."""
     axes = ((0.0, 0.0), (90.0, 0.0), (0.0, 90.0))
     squares = np.array([_shift_by_astropy(frame, *axis, None) for axis in axes]) ** 2
     return np.asarray((squares - 1) / (squares + 1))
 
 
 def _shift_by_astropy(frame: str, longitude: float, latitude: float, observer: Any) -> float:
-    """Return the frequency, of 1 for an observer, in a frame; None: an observer at the barycentre.
+    """Return the frequency in a frame of a signal of 1 for an observer; None: at the barycentre.
 
     Examples
     --------
@@ -142,13 +142,13 @@ def _shift_by_astropy(frame: str, longitude: float, latitude: float, observer: A
         observer = origin.realize_frame(origin.cartesian.with_differentials(still))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AstropyWarning)
-        given = SpectralCoord(1.0 * u.GHz, observer=observer, target=target)
-        moved = given.with_observer_stationary_relative_to(_FRAMES[frame])
+        coordinate = SpectralCoord(1.0 * u.GHz, observer=observer, target=target)
+        moved = coordinate.with_observer_stationary_relative_to(_FRAMES[frame])
     return float(moved.to_value(u.GHz))
 
 
 def _observatory(coordinates: Coordinates, frames: set[str], location: Any) -> Any:
-    """Return the place of the observatory at the time of the observation, by astropy."""
+    """Return the position of the observatory at the time of the observation, from astropy."""
     import astropy.units as u
     from astropy.coordinates import EarthLocation
 

@@ -1,4 +1,4 @@
-"""Which channels a range of frequency, wavelength or velocity touches; polarisations by name."""
+"""Channels that a range of frequency, wavelength or velocity touches; polarisations by name."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: Share of a channel that it must have in common with a range: less is rounding.
+#: Minimum fraction of a channel that overlaps a range: less is rounding.
 _TOUCH = 1e-9
 
 
 class ChannelPart(NamedTuple):
-    """The channels of a request that has one range or several.
+    """Channels of a request with one range or several.
 
-    ``ranges``: start, count and step of the part of the axis that has all of them. ``inside``:
-    which channels of the axis are in one of several ranges; None: all of the part.
+    ``ranges``: start, count and step of the span that covers all of them. ``inside``: mask of the
+    axis for several ranges; None: every channel of the span.
     """
 
     ranges: tuple[int, int, int]
@@ -41,19 +41,19 @@ class ChannelPart(NamedTuple):
 
 
 def channel_part(length: int, given: Any, find: Callable[[Any], slice]) -> ChannelPart:
-    """Return the channels of an axis that `channels` of an operation selects.
+    """Return the channels of an axis that the argument ``channels`` of an operation selects.
 
     Parameters
     ----------
     length
         Number of channels of the axis.
     find
-        Function that returns the channels of one range.
+        Function that returns the channels of a single range.
 
     Raises
     ------
     UsageError
-        A range has no channels, or an array of bool has not one value for each channel.
+        A range has no channels, or an array of bool does not have one value per channel.
     """
     if getattr(given, "dtype", None) == np.bool_ and given.shape != (length,):
         expected = f"expected {length} of them, one for each channel"
@@ -66,15 +66,15 @@ def channel_part(length: int, given: Any, find: Callable[[Any], slice]) -> Chann
         inside[np.arange(count) * step + start] = True
     if not inside.any():
         refuse_none()
-    found = np.flatnonzero(inside)
-    first, count = int(found[0]), int(np.ptp(found)) + 1
-    return ChannelPart((first, count, 1), None if count == found.size else inside)
+    numbers = np.flatnonzero(inside)
+    first, count = int(numbers[0]), int(np.ptp(numbers)) + 1
+    return ChannelPart((first, count, 1), None if count == numbers.size else inside)
 
 
 def channel_slice(
     coordinates: Coordinates, number: int, length: int, given: Any, line: Line
 ) -> slice:
-    """Return the channels of an axis (NumPy number) that one range selects.
+    """Return the channels of an axis (NumPy number) that a single range selects.
 
     A channel belongs to a range if its cell, from half a pixel before its centre to half a pixel
     after it, touches it.
@@ -82,20 +82,20 @@ def channel_slice(
     Raises
     ------
     UsageError
-        The axis has no coordinates in that unit, or no channel is in the range.
+        The axis does not convert to that unit, or no channel is in the range.
     """
-    asked = asked_channels(given)
-    if isinstance(asked, slice):
-        if asked is not given:
-            # The number of a channel, which must be there.
+    request = asked_channels(given)
+    if isinstance(request, slice):
+        if request is not given:
+            # Validate a channel number.
             integer(given, number, length)
-        return asked
+        return request
     axis = coordinates.usable_axis(number, length)
     if not axis.has_coordinate:
         name = f"NAXIS{axis.number} ({axis.ctype or 'no CTYPE'})"
         raise usage(
             f"{coordinates.where}: {axis.problem or f'{name} has no coordinates'}: it has no "
-            f"channels in {asked.unit!r}",
+            f"channels in {request.unit!r}",
             either(
                 "give pixels: channels=slice(40, 90)",
                 "give pixels: --channels 40:90",
@@ -103,21 +103,21 @@ def channel_slice(
             ),
         )
     edges = axis.values(pixel_numbers(0, length + 1, 1) - 0.5)
-    factor = frequency_factor(coordinates, asked)
-    wanted = Line(
-        asked.unit, _first(asked.rest, line.rest), _first(asked.convention, line.convention),
-        _first(asked.rest_medium, line.rest_medium),
+    factor = frequency_factor(coordinates, request)
+    target = Line(
+        request.unit, _first(request.rest, line.rest), _first(request.convention, line.convention),
+        _first(request.rest_medium, line.rest_medium),
     )  # fmt: skip
-    failed = f"{coordinates.where}: the {axis.name} axis has no values in {asked.unit!r}"
+    failed = f"{coordinates.where}: the {axis.name} axis has no values in {request.unit!r}"
     with foreign_errors(failed, "give channels in pixels"):
-        edges = converted(axis, coordinates, edges, wanted, factor)
-    return _touched(edges, asked, f"{coordinates.where}: the {axis.name} axis")
+        edges = converted(axis, coordinates, edges, target, factor)
+    return _touched(edges, request, f"{coordinates.where}: the {axis.name} axis")
 
 
 def channel_mask(
     coordinates: Coordinates, number: int, length: int, channels: Any, line: Line
 ) -> NDArray[np.bool_]:
-    """Return which channels of an axis `channels` of an operation selects; None: all.
+    """Return a mask of the channels that the argument ``channels`` selects; None: all.
 
     Raises
     ------
@@ -141,10 +141,10 @@ def _first(one: Any, other: Any) -> Any:
     return other if one is None else one
 
 
-def _touched(edges: Any, asked: SpectralRange, axis: str) -> slice:
-    low = -np.inf if asked.low is None else asked.low
-    high = np.inf if asked.high is None else asked.high
-    if asked.low is not None and asked.high is not None:
+def _touched(edges: Any, request: SpectralRange, axis: str) -> slice:
+    low = -np.inf if request.low is None else request.low
+    high = np.inf if request.high is None else request.high
+    if request.low is not None and request.high is not None:
         low, high = min(low, high), max(low, high)
     with np.errstate(invalid="ignore"):
         below, above = np.minimum(edges[:-1], edges[1:]), np.maximum(edges[:-1], edges[1:])
@@ -153,19 +153,21 @@ def _touched(edges: Any, asked: SpectralRange, axis: str) -> slice:
         if low == high:
             # The border between two channels belongs to the upper one.
             touches = (below - slack <= low) & (low < above - slack)
-    found = np.flatnonzero(touches)
-    if not found.size:
-        known = edges[np.isfinite(edges)]
-        runs = f"from {known.min():.10g} to {known.max():.10g}" if known.size else "without values"
+    channels = np.flatnonzero(touches)
+    if not channels.size:
+        finite = edges[np.isfinite(edges)]
+        runs = (
+            f"from {finite.min():.10g} to {finite.max():.10g}" if finite.size else "without values"
+        )
         raise no_overlap(
-            f"{axis} has no channel in {asked}: it runs {runs} {asked.unit}",
+            f"{axis} has no channel in {request}: it runs {runs} {request.unit}",
             either(
                 "see image.world_axis(), and check unit, rest and frame",
                 "see tachyfits info FILE, and check unit, --rest and frame",
                 "see /api/v1/axis, and check unit, rest and frame",
             ),
         )
-    return slice(int(found[0]), int(found[-1]) + 1)
+    return slice(int(channels[0]), int(channels[-1]) + 1)
 
 
 def polarisations_of(
@@ -195,26 +197,26 @@ def polarisations_of(
 def stokes_slice(
     coordinates: Coordinates, shape: Sequence[int], given: str | Sequence[str]
 ) -> tuple[int, slice]:
-    """Return the NumPy number of the STOKES axis, and the pixels of some polarisations.
+    """Return the NumPy number of the STOKES axis, and the pixels of the requested polarisations.
 
     Raises
     ------
     UsageError
-        The axis does not exist, or its coordinates have unequal steps.
+        The axis does not exist, or the polarisations have unequal steps.
     """
     codes = stokes_codes(given)
     number, values = polarisations_of(coordinates, shape, given)
     places = []
     for code in codes:
-        found = np.flatnonzero(np.abs(np.array(values) - code) < 1e-6)
-        if not found.size:
-            known = ", ".join(map(stokes_name, values))
+        numbers = np.flatnonzero(np.abs(np.array(values) - code) < 1e-6)
+        if not numbers.size:
+            states = ", ".join(map(stokes_name, values))
             raise no_overlap(
                 f"{coordinates.where}: the polarisation {stokes_name(code)} is not on the STOKES "
-                f"axis, which has {known}",
+                f"axis, which has {states}",
                 "choose one of these",
             )
-        places.append(int(found[0]))
+        places.append(int(numbers[0]))
     places.sort()
     steps = {b - a for a, b in itertools.pairwise(places)}
     if len(steps) > 1 or 0 in steps:
@@ -228,15 +230,15 @@ def stokes_slice(
 def available_states(
     coordinates: Coordinates, shape: Sequence[int], given: str | Sequence[str]
 ) -> tuple[int, slice]:
-    """Return the same for those of some polarisations that the axis has.
+    """Return the same for the requested polarisations that the axis has.
 
-    Where they are not at equal steps, the pixels between them are included.
+    If their steps are unequal, the pixels between them are included.
     """
     names = [given] if isinstance(given, str) else list(given)
     number, values = polarisations_of(coordinates, shape, given)
     places = [n for n, value in enumerate(values) if stokes_name(value) in names]
     if not places:
-        known = ", ".join(map(stokes_name, values))
-        raise no_overlap(f"no polarisation of {', '.join(names)}: the dataset has {known}", "")
+        states = ", ".join(map(stokes_name, values))
+        raise no_overlap(f"no polarisation of {', '.join(names)}: the dataset has {states}", "")
     steps = {later - earlier for earlier, later in itertools.pairwise(places)}
     return number, slice(places[0], places[-1] + 1, steps.pop() if len(steps) == 1 else 1)

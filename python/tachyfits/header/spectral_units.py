@@ -1,7 +1,7 @@
 """Spectral coordinates in a requested unit: frequency, wavelength, energy or velocity.
 
-The arithmetic is astropy's, by its spectral and Doppler equivalencies. Every conversion goes
-through the frequency. Reference frames are left as they are: nothing here moves an observer.
+astropy's spectral and Doppler equivalencies do the arithmetic. Every conversion goes through the
+frequency. Reference frames stay unchanged: nothing here corrects for the observer's motion.
 """
 
 from __future__ import annotations
@@ -27,19 +27,18 @@ from tachyfits.text.units import SPECTRAL, asked_unit, fits_unit, spectral_quant
 if TYPE_CHECKING:
     from astropy.units import Quantity
 
-#: How a Doppler shift is written as a velocity: linear in frequency, linear in wavelength, or the
-#: velocity that special relativity gives.
+#: Definition of a Doppler velocity: linear in frequency, linear in wavelength, or relativistic.
 Convention: TypeAlias = Literal["radio", "optical", "relativistic"]
 CONVENTIONS = get_args(Convention)
 
-#: Where a rest wavelength was measured.
+#: Medium in which a rest wavelength was measured.
 Medium: TypeAlias = Literal["vacuum", "air"]
 MEDIA = get_args(Medium)
 
 
 @dataclass(frozen=True)
 class Line:
-    """Requested form of the spectral axis: the arguments of those names of `Image.moments`."""
+    """Requested form of the spectral axis: the arguments of `Image.moments` with these names."""
 
     unit: str | None = None
     rest: Any = None
@@ -59,24 +58,24 @@ class Described:
 
 @dataclass(frozen=True)
 class Channels:
-    """The channels of a section: where they are and how wide.
+    """Coordinates and widths of the channels of a section.
 
     Attributes
     ----------
     name
-        The CTYPE of the coordinate.
+        CTYPE of the coordinate.
     values
-        The coordinate of each centre.
+        Coordinate of the centre of each channel.
     widths
-        The width of each, never negative; a single number when all have the same.
+        Width of each channel, never negative; a single number if all are equal.
     unit
-        Of both, as a FITS header writes it.
+        Unit of both, as written in a FITS header.
     note
-        How they came from the header's own coordinates, for HISTORY; "" when they are those.
+        Conversion from the header's coordinates, for HISTORY; "" if there is none.
     rest_hz
-        The rest frequency that went into them, None when none did.
+        Rest frequency used, or None.
     described
-        How a header says the coordinates; None where those of the file's header stay.
+        Cards of the converted coordinates; None if the header's cards stay.
     """
 
     name: str
@@ -91,14 +90,14 @@ class Channels:
 def channels_of(
     coordinates: Coordinates, number: int, pieces: tuple[int, int, int], line: Line
 ) -> Channels:
-    """Return the channels of a section of an axis (NumPy number) as a line asks for them.
+    """Return the channels of a section of an axis (NumPy number) in a requested form.
 
     Raises
     ------
     FormatError
-        A card that the coordinates depend on cannot be used.
+        A card of the coordinates is invalid.
     UsageError
-        The axis has no coordinates in that unit.
+        The axis does not convert to that unit.
     """
     start, count, step = pieces
     axis = coordinates.usable_axis(number, count)
@@ -122,7 +121,7 @@ def channels_of(
         values = conversion(axis.values(pixels))
         half = step / 2
         if axis.is_linear and conversion.is_linear and pixels.size:
-            # Differences of values far from zero have lost digits, those of the ends the fewest.
+            # Differences of values far from zero lose digits; the end points lose the fewest.
             ends = np.array([pixels[0] - half, pixels[-1] + half])
             widths = np.abs(np.diff(conversion(axis.values(ends)))) / pixels.size
         else:
@@ -149,14 +148,14 @@ def converted(
     line: Line,
     factor: float = 1.0,
 ) -> NDArray[np.float64]:
-    """Return values of an axis in another unit, of frequencies times ``factor``.
+    """Return values of an axis in another unit, with frequencies multiplied by ``factor``.
 
-    The factor is that between the reference frames of two observers.
+    ``factor`` converts between the reference frames of two observers.
 
     Raises
     ------
     UsageError
-        The axis has no values in that unit, or a velocity needs what the header does not say.
+        The axis does not convert to that unit, or a velocity needs data that the header lacks.
     """
     conversion = _Conversion.choose(axis, coordinates, line)
     if factor == 1.0:
@@ -166,7 +165,7 @@ def converted(
         is_length = conversion.target.is_equivalent("m")
         return conversion(values) * (1.0 / factor if is_length else factor)
     if conversion.is_same_kind and line.rest is None and coordinates.rest_frequency() is None:
-        # Where both are velocities of one convention, any rest frequency gives the same.
+        # Between two velocities of one convention, any rest frequency gives the same result.
         line = replace(line, rest="1 GHz")
     own = _own_convention(axis, coordinates)
     through = _through_frequency(
@@ -184,7 +183,7 @@ _LINEAR_IN = {
 
 
 def _described(axis: Axis, conversion: _Conversion) -> Described | None:
-    """Return how a header says the converted axis (Standard, 8.4): VOPT-F2W and the like."""
+    """Return the cards of the converted axis (Standard, 8.4): VOPT-F2W and the like."""
     ours, theirs = conversion.linear_in, _LINEAR_IN.get(coordinate_type(conversion.name)[0])
     if not axis.is_linear or (ours != theirs and None in (ours, theirs)):
         return None
@@ -198,7 +197,7 @@ def _described(axis: Axis, conversion: _Conversion) -> Described | None:
 
 @dataclass(frozen=True)
 class _Conversion:
-    """From values of a native axis to those in another unit."""
+    """Conversion of values of a native axis to another unit."""
 
     convert: Callable[[Quantity], Quantity]
     source: Any
@@ -209,14 +208,14 @@ class _Conversion:
     rest_hz: float | None = None
     #: Quantity in which the axis itself is linear, as in `_LINEAR_IN`.
     linear_in: str | None = None
-    #: Only the unit differs.
+    #: Whether only the unit differs.
     is_same_kind: bool = False
-    #: Derivatives of the frequency by the value of the axis, and by that of the target.
+    #: Derivatives of the frequency with respect to the axis value and to the target value.
     slopes: tuple[_Slope, _Slope] | None = None
 
     @property
     def is_velocity(self) -> bool:
-        """Whether it gives velocities."""
+        """Whether the result is a velocity."""
         return bool(self.target.is_equivalent("m/s"))
 
     def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -224,12 +223,12 @@ class _Conversion:
             return np.asarray(self.convert(values * self.source).value, dtype=np.float64)
 
     def derivative(self, value: float) -> float:
-        """Return the derivative of the converted value at a value of the axis (Paper III, 2.1)."""
+        """Return the derivative of the converted value by the axis value (Paper III, 2.1)."""
         if self.slopes is None:
             return float((1.0 * self.source).to_value(self.target))
-        own, other = self.slopes
+        own, target = self.slopes
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = own(value * self.source) / other(self.convert(value * self.source))
+            ratio = own(value * self.source) / target(self.convert(value * self.source))
             return float(ratio.to_value(self.target / self.source))
 
     @staticmethod
@@ -259,8 +258,8 @@ class _Conversion:
                 and not _is_about_another_line(axis, coordinates, line)
             )
         ):
-            said = own or line.convention if is_velocity else None
-            note = f"{said} convention" if said else ""
+            convention = own or line.convention if is_velocity else None
+            note = f"{convention} convention" if convention else ""
             linear_in = _LINEAR_IN.get(axis.kind)
             return _Conversion(
                 lambda q: q.to(target), source, target, True, axis.name, note, None, linear_in,
@@ -284,7 +283,7 @@ def _through_frequency(
     own: str | None,
     factor: float = 1.0,
 ) -> _Conversion:
-    """Convert by way of the frequency, with a rest frequency where a velocity needs one."""
+    """Convert through the frequency, with a rest frequency if a velocity needs one."""
     import astropy.units as u
 
     is_velocity = target.is_equivalent(u.m / u.s)
@@ -304,20 +303,20 @@ def _through_frequency(
                 "say it by convention: radio, optical or relativistic",
             ),
         )
-    wanted = line.convention or own or ("optical" if axis.kind in ("WAVE", "AWAV") else "radio")
+    convention = line.convention or own or ("optical" if axis.kind in ("WAVE", "AWAV") else "radio")
     needs_rest = is_velocity or from_doppler
     frequency = rest_frequency_of(axis, coordinates, line) if needs_rest else None
-    own_rest, known = frequency, coordinates.rest_frequency()
-    if from_doppler and is_velocity and known is not None:
-        own_rest = known * u.Hz
+    own_rest, header_rest = frequency, coordinates.rest_frequency()
+    if from_doppler and is_velocity and header_rest is not None:
+        own_rest = header_rest * u.Hz
 
     def convert(values: Quantity) -> Quantity:
         hertz = _to_frequency(axis.kind, values, own_rest, source_convention) * factor
         if is_velocity:
-            return hertz.to(target, equivalencies=_doppler(wanted, frequency))
+            return hertz.to(target, equivalencies=_doppler(convention, frequency))
         return hertz.to(target, equivalencies=u.spectral())
 
-    note = f"{wanted} convention" if is_velocity else ""
+    note = f"{convention} convention" if is_velocity else ""
     if frequency is not None:
         note = f"{note}, rest frequency {float(frequency.value)!r} Hz".lstrip(", ")
     hz = None if frequency is None else float(frequency.value)
@@ -327,7 +326,7 @@ def _through_frequency(
     if own_rest != frequency and linear_in == "V":
         # Relativistic velocities about one line are not linear in those about another.
         linear_in = None
-    name = _name_of(target, wanted)
+    name = _name_of(target, convention)
     is_linear = linear_in == _LINEAR_IN[name]
     own_kind = {"radio": "VRAD", "optical": "VOPT", "relativistic": "VELO"}.get(
         str(source_convention) if axis.kind in ("VELO", "FELO") else "", axis.kind
@@ -339,7 +338,7 @@ def _through_frequency(
     return _Conversion(convert, source, target, is_linear, name, note, hz, linear_in, slopes=slopes)
 
 
-#: The derivative of the frequency by a spectral value.
+#: Derivative of the frequency with respect to a spectral value.
 _Slope = Callable[["Quantity"], "Quantity"]
 
 
@@ -360,14 +359,14 @@ def _slope(kind: str, value: Quantity, *, rest: Any = None) -> Quantity:
         return by_beta / (u.one if plain else c)
     hertz = _to_frequency(kind, value, None, None)
     if kind == "AWAV":
-        # The index of air changes slowly with the wavelength.
+        # The refractive index of air changes slowly with the wavelength.
         near = value * np.array([0.999, 1.001])
         index = _refraction_of_air(near)
         return -hertz / value * (1 + np.log(index[1] / index[0]) / np.log(1.001 / 0.999))
     return (-hertz if value.unit.is_equivalent(u.m) else hertz) / value
 
 
-#: Conventions of types that are velocities, or shifts.
+#: Conventions of types that are velocities, or redshifts.
 _CONVENTION_OF = {
     "VRAD": "radio", "VOPT": "optical", "VELO": "relativistic", "ZOPT": "optical",
     "BETA": "relativistic",
@@ -387,7 +386,7 @@ def _name_of(target: Any, convention: str) -> str:
 
 
 def _to_frequency(kind: str, values: Quantity, rest: Any, convention: str | None) -> Quantity:
-    """Return frequencies in Hz of values of a spectral axis."""
+    """Return the frequencies, in Hz, of values of a spectral axis."""
     import astropy.units as u
     from astropy.constants import c
 
@@ -414,27 +413,27 @@ def _doppler(convention: str, rest: Any) -> Any:
 
 
 def _refraction_of_air(wavelengths: Quantity) -> Any:
-    """Return the refractive index of air, by the wavelength in it, at 15 degrees C.
+    """Return the refractive index of air at 15 degrees C for wavelengths in air.
 
-    B. Edlen, J. Opt. Soc. Am. 43, 339 (1953), which catalogues of lines and WCSLIB follow. The
-    formula of FITS Paper III is for air at 0 degrees and puts H alpha 4.7 km/s off.
+    B. Edlen, J. Opt. Soc. Am. 43, 339 (1953), as in line catalogues and WCSLIB. The formula of FITS
+    Paper III is for air at 0 degrees and puts H alpha 4.7 km/s off.
     """
     import astropy.units as u
 
     in_air = wavelengths.to_value(u.um)
     index = np.ones_like(in_air)
     for _ in range(3):
-        # Of the wave number in vacuum, which the index gives: it changes little.
+        # The formula takes the wave number in vacuum, which depends slightly on the index: iterate.
         square = (in_air * index) ** -2.0
         index = 1.000064328 + 0.0294981 / (146 - square) + 0.0002554 / (41 - square)
     return index
 
 
 def _own_convention(axis: Axis, coordinates: Coordinates) -> str | None:
-    """Return the convention of a velocity axis; None where the header does not say it.
+    """Return the convention of a velocity axis; None if the header does not determine it.
 
-    The Standard's VELO, also as VELO-F2V, is the apparent radial velocity; AIPS' VELO-LSR and the
-    like are what VELREF says: above 256 radio velocities, else optical ones.
+    The Standard's VELO, also as VELO-F2V, is the apparent radial velocity; for AIPS' VELO-LSR and
+    the like VELREF decides: above 256 radio velocities, else optical ones.
     """
     kind = axis.kind
     if kind in ("VRAD", "BETA"):
@@ -452,10 +451,10 @@ def _own_convention(axis: Axis, coordinates: Coordinates) -> str | None:
 
 
 def rest_frequency_of(axis: Axis, coordinates: Coordinates, line: Line) -> Quantity:
-    """Return the rest frequency in Hz: the requested one, or that of the header.
+    """Return the rest frequency in Hz: the requested one, or the header's.
 
-    A requested rest wavelength is in the medium of the axis unless ``rest_medium`` is given;
-    RESTWAV of a header is in vacuum (Standard, 8.4.1).
+    A requested rest wavelength is in the medium of the axis unless ``rest_medium`` is set; RESTWAV
+    of a header is in vacuum (Standard, 8.4.1).
     """
     import astropy.units as u
 
@@ -483,11 +482,11 @@ def rest_frequency_of(axis: Axis, coordinates: Coordinates, line: Line) -> Quant
 
 
 def _is_about_another_line(axis: Axis, coordinates: Coordinates, line: Line) -> bool:
-    """Say whether a rest frequency is requested that is not the one of the header."""
-    known = coordinates.rest_frequency()
-    if line.rest is None or known is None:
+    """Return whether a rest frequency other than the header's is requested."""
+    header_rest = coordinates.rest_frequency()
+    if line.rest is None or header_rest is None:
         return False
-    return bool(rest_frequency_of(axis, coordinates, line).value != known)
+    return bool(rest_frequency_of(axis, coordinates, line).value != header_rest)
 
 
 def _asked_rest(rest: Any, medium: str) -> Quantity:

@@ -1,7 +1,7 @@
-"""Where an image is, in a few numbers: for lists of files, statistics and notebooks.
+"""Summary of an image's coordinates: for lists of files, statistics and notebooks.
 
-It reads cards and computes what linear axes give, so that a list of files rarely imports astropy;
-an axis that is not linear, and the sky far from the reference pixel, are evaluated by WCSLIB.
+It evaluates linear axes from their cards, so that a list of files rarely imports astropy; WCSLIB
+evaluates axes that are not linear, and the sky far from the reference pixel.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class SkyPosition:
     frame
         RADESYS ("ICRS", "FK5", ...) or the system that CTYPE names ("galactic", "HPLN", ...).
     pixel
-        That pixel, in FITS order and counted from 1.
+        The pixel of the position, in FITS order and counted from 1.
     scale
         Degrees from one pixel to the next at the reference pixel, along the two axes in FITS order.
     """
@@ -48,7 +48,7 @@ class SkyPosition:
 
 @dataclass(frozen=True)
 class SpectralExtent:
-    """The spectral axis.
+    """Extent of the spectral axis.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class SpectralExtent:
     first, last
         Coordinates of the first and the last channel.
     step
-        From one channel to the next; None where it changes.
+        Step from one channel to the next; None if it varies.
     """
 
     name: str
@@ -69,14 +69,14 @@ class SpectralExtent:
 
 @dataclass(frozen=True)
 class BeamRange:
-    """The beams of channels.
+    """The range of the channels' beams.
 
     Attributes
     ----------
     count
-        Channels, times polarisations, with a usable beam.
+        Number of channels, times polarisations, with a usable beam.
     smallest, largest
-        The beams of the least and the greatest solid angle.
+        Beams with the smallest and the largest solid angle.
     """
 
     count: int
@@ -87,22 +87,22 @@ class BeamRange:
 @public
 @dataclass(frozen=True)
 class CoordinateSummary:
-    """Where an image is.
+    """Summary of the coordinates of an image.
 
     Attributes
     ----------
     sky
         Position and scale; None without sky coordinates.
     spectral
-        The spectral axis; None without one.
+        Extent of the spectral axis, or None.
     beam
         Full widths and position angle, degrees; None without a beam.
     beams
-        Those of channels, from the table BEAMS; None where all have the same one.
+        Range of the beams in the table BEAMS; None if all channels have the same beam.
     rest_frequency
-        Hz; None where the header gives none.
+        Rest frequency in Hz; None if the header gives none.
     problems
-        Cards that cannot be used: each with its value.
+        Invalid cards, each with its value.
     """
 
     sky: SkyPosition | None
@@ -113,7 +113,7 @@ class CoordinateSummary:
     beams: BeamRange | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the numbers as dictionaries, as JSON has them."""
+        """Return the numbers as dictionaries, as in JSON."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -154,12 +154,12 @@ def _sexagesimal(value: float, digits: int) -> str:
     units = round(value * 3600 * 10**digits)
     seconds, fraction = divmod(units, 10**digits)
     minutes, seconds = divmod(seconds, 60)
-    whole, minutes = divmod(minutes, 60)
-    return f"{whole:02}:{minutes:02}:{seconds:02}.{fraction:0{digits}}"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:02}:{minutes:02}:{seconds:02}.{fraction:0{digits}}"
 
 
 def _angles_text(one: float, other: float) -> str:
-    """Return two angles in degrees in the unit that suits them.
+    """Return two angles, in degrees, as text in a suitable unit.
 
     >>> _angles_text(1e-3, 1e-3), _angles_text(0.5, 1.5)
     ('3.6 x 3.6 arcsec', '0.5 x 1.5 deg')
@@ -170,7 +170,7 @@ def _angles_text(one: float, other: float) -> str:
 
 
 def summary_of(image: ImageHdu) -> CoordinateSummary:
-    """Return where an image is, as far as its cards say."""
+    """Return the summary of an image, as far as its cards allow."""
     problems: list[str] = []
     coordinates = Coordinates(
         image.header, image.ndim, companion=image._companion, tell=problems.append
@@ -189,8 +189,8 @@ def summary_of(image: ImageHdu) -> CoordinateSummary:
     beam = beams if isinstance(beams, Beam) else None
     rest = known(coordinates.rest_frequency)
     several = _range_of(beams) if isinstance(beams, Beams) else None
-    told = tuple(dict.fromkeys(problems))
-    return CoordinateSummary(sky, spectral, beam, rest, told, several)
+    unique = tuple(dict.fromkeys(problems))
+    return CoordinateSummary(sky, spectral, beam, rest, unique, several)
 
 
 def _range_of(beams: Beams) -> BeamRange | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tachyfits.text.axes import WorldAxis
 
-#: The column of coordinates.
+#: Name of the column of coordinates.
 _COLUMN = "COORDS"
 
 
@@ -28,7 +28,7 @@ class Tabulated:
     cards
         CTYPE, CUNIT, the reference pixel, and the name of the table.
     rows, header
-        The table: one row, whose cell has the coordinates, and the card of its name.
+        The table, with one row whose cell has the coordinates, and the card of its name.
     """
 
     cards: dict[str, Any]
@@ -41,12 +41,12 @@ class Tabulated:
 
         stream = io.BytesIO()
         fits.BinTableHDU(self.rows, self.header.to_astropy()).writeto(stream)
-        # astropy puts a primary HDU without data, one block, before it.
+        # astropy writes a primary HDU without data, one block, before it.
         return stream.getvalue()[2880:]
 
 
 def tabulated(axis: WorldAxis, number: int) -> Tabulated | None:
-    """Return the table of an axis, 1 for NAXIS1; None where the axis has no type of four letters.
+    """Return the table of an axis, 1 for NAXIS1; None if its type does not have four letters.
 
     >>> import numpy as np
     >>> from tachyfits.text.axes import WorldAxis
@@ -58,11 +58,11 @@ def tabulated(axis: WorldAxis, number: int) -> Tabulated | None:
         return None
     rows: NDArray[Any] = np.zeros(1, dtype=[(_COLUMN, "f8", (len(axis), 1))])
     rows[_COLUMN][0, :, 0] = axis.values
-    # Images of one file find their tables by name: other coordinates get another one.
+    # Images of one file find their tables by name, so different coordinates need different names.
     name = f"WCS-{zlib.crc32(rows.tobytes()):08X}"
     cards = {
         "CTYPE": f"{kind:-<4}-TAB", "CUNIT": axis.unit, "CRPIX": 1.0, "CRVAL": 1.0, "CDELT": 1.0,
     }  # fmt: skip
-    named = {f"{root}{number}": value for root, value in cards.items() if value != ""}
-    named |= {f"PS{number}_0": name, f"PS{number}_1": _COLUMN}
-    return Tabulated(named, rows, Header([("EXTNAME", name, "")]))
+    numbered = {f"{root}{number}": value for root, value in cards.items() if value != ""}
+    numbered |= {f"PS{number}_0": name, f"PS{number}_1": _COLUMN}
+    return Tabulated(numbered, rows, Header([("EXTNAME", name, "")]))

@@ -1,4 +1,4 @@
-"""When an observation began and ended: dates and MJDs of a header, in the scale of TIMESYS."""
+"""Begin and end of an observation: dates and MJDs of a header, in the scale of TIMESYS."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from typing import Any
 #: Other names of time scales (Table 30 of the Standard).
 _SAME = {"GMT": "UTC", "TDT": "TT", "ET": "TT", "IAT": "TAI"}
 
-#: Keywords of the times of an observation, those that say it exactly first.
+#: Keywords of the times of an observation, the most exact first.
 BEGIN = ("MJD-BEG", "MJD-OBS", "DATE-BEG", "DATE-OBS")
 MIDDLE = ("MJD-AVG", "DATE-AVG")
 END = ("MJD-END", "DATE-END")
 
-#: Seconds by which GPS time is behind TAI.
+#: Offset of GPS time behind TAI in seconds.
 _GPS_SECONDS = 19
 
 _OLD_DATE = re.compile(r"(\d\d)/(\d\d)/(\d\d)")
 
 
 def scale_named(text: Any) -> str:
-    """Return the time scale named by TIMESYS or TCTYPn, without its realisation; None: UTC.
+    """Return the time scale named by TIMESYS or TCTYPn, without its realisation; UTC for None.
 
     >>> [scale_named(text) for text in ("UTC(NIST)", "tdt", None)]
     ['UTC', 'TT', 'UTC']
     """
-    known = str(text or "UTC").partition("(")[0].strip().upper()
-    return _SAME.get(known, known)
+    scale = str(text or "UTC").partition("(")[0].strip().upper()
+    return _SAME.get(scale, scale)
 
 
 def stated_time(
     get: Callable[[str], Any], keywords: tuple[str, ...]
 ) -> tuple[float | str, str] | None:
-    """Return the MJD or the date that the first usable keyword has, and its scale; None of none.
+    """Return the MJD or the date of the first usable keyword, and its scale; None without one.
 
-    ``get`` returns the value of a keyword, None without one.
+    ``get`` returns the value of a keyword, or None.
 
     >>> header = {"DATE-OBS": "2009-06-18", "TIMESYS": "tai", "MJD-AVG": 0.0}
     >>> stated_time(header.get, BEGIN), stated_time(header.get, MIDDLE)
@@ -52,12 +52,12 @@ def stated_time(
 
 
 def time_of(stated: float | str, scale: str) -> Any:
-    """Return an MJD, or a date in ISO 8601 or FITS' old form DD/MM/YY, as a Time of astropy.
+    """Return an MJD, or a date in ISO 8601 or FITS' old form DD/MM/YY, as an astropy Time.
 
     Raises
     ------
     ValueError
-        The date is invalid, or the scale has no relation to others, as LOCAL.
+        The date is invalid, or the scale, such as LOCAL, does not convert to others.
 
     >>> time_of("18/06/99", "UTC").iso, time_of(55000.25, "TAI").utc.iso
     ('1999-06-18 00:00:00.000', '2009-06-18 05:59:26.000')
@@ -67,18 +67,18 @@ def time_of(stated: float | str, scale: str) -> Any:
     import astropy.units as u
     from astropy.time import Time
 
-    # UT1 is within a second of UTC, and needs tables that are downloaded.
-    named = {"GPS": "tai", "UT": "utc", "UT1": "utc"}.get(scale, scale.lower())
-    if named not in Time.SCALES or named == "local":
+    # UT1 is within a second of UTC, and would need tables that are downloaded.
+    astropy_scale = {"GPS": "tai", "UT": "utc", "UT1": "utc"}.get(scale, scale.lower())
+    if astropy_scale not in Time.SCALES or astropy_scale == "local":
         raise ValueError(f"unknown time scale {scale!r}")
     if isinstance(stated, str):
         old = _OLD_DATE.fullmatch(stated)
         iso = f"19{old[3]}-{old[2]}-{old[1]}" if old else stated.rstrip("Z")
         try:
-            time = Time(iso, scale=named)
+            time = Time(iso, scale=astropy_scale)
         except ValueError:
-            # astropy lists why each of its formats is not the one.
+            # astropy's own message lists why each of its formats does not match.
             raise ValueError(f"invalid date {stated!r}: expected YYYY-MM-DDThh:mm:ss") from None
     else:
-        time = Time(stated, format="mjd", scale=named)
+        time = Time(stated, format="mjd", scale=astropy_scale)
     return time + _GPS_SECONDS * u.s if scale == "GPS" else time

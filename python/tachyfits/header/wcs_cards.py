@@ -2,8 +2,8 @@
 
 Every reader of world coordinates, spectra and beams gets values here. A card of the wrong type is
 an error if a number depends on it (`number`, `text`), and a warning otherwise (`optional`). astropy
-and WCSLIB get a new header with checked values only: WCSLIB fills in defaults for cards that it
-cannot read, and reads sizes without checking them.
+and WCSLIB get a new header with checked values only: WCSLIB replaces cards that it cannot read by
+defaults, and does not check sizes.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from tachyfits.base.errors import either, format_error, usage, warn
 from tachyfits.header.cards import Card, Header, card_line
 from tachyfits.text.axes import coordinate_type, is_latitude
 
-#: WCSLIB takes no more axes.
+#: Maximum number of axes in WCSLIB.
 MOST_AXES = 32
-#: SIP polynomials have at most this order.
+#: Maximum order of SIP polynomials.
 _MOST_ORDER = 9
 
 #: Keywords of one axis, as `CRVAL1`: (type, whether coordinates depend on it).
@@ -52,20 +52,20 @@ _OF_ALL = {
     "TREFDIR": ("text", False), "TSTART": ("number", False), "TSTOP": ("number", False),
     "JEPOCH": ("number", False), "BEPOCH": ("number", False), "TIMEOFFS": ("number", False),
     "BMAJ": ("number", False), "BMIN": ("number", False), "BPA": ("number", False),
-    # Of the Sun and the planets.
+    # The Sun and the planets.
     "RSUN_REF": ("number", False), "DSUN_OBS": ("number", False), "CRLN_OBS": ("number", False),
     "HGLN_OBS": ("number", False), "HGLT_OBS": ("number", False), "A_RADIUS": ("number", False),
     "B_RADIUS": ("number", False), "C_RADIUS": ("number", False), "BLON_OBS": ("number", False),
     "BLAT_OBS": ("number", False), "BDIS_OBS": ("number", False),
-    # Of times, which WCSLIB reads.
+    # Times, which WCSLIB reads.
     "DATE": ("text", False), "TELAPSE": ("number", False), "XPOSURE": ("number", False),
     "TIMSYER": ("number", False), "TIMRDER": ("number", False), "TIMEDEL": ("number", False),
     "TIMEPIXR": ("number", False), "PLEPHEM": ("text", False), "OBSORBIT": ("text", False),
     "OBSFREQ": ("number", False), "BANDWID": ("number", False),
 }  # fmt: skip
 
-#: Cards that decide how a spectral axis may be converted, and the frame of the sky: an invalid one
-#: gives a warning when such an axis is read.
+#: Cards for the conversion of a spectral axis and for the frame of the sky: an invalid one gives a
+#: warning when such an axis is read.
 SPECTRAL_EXTRAS = (
     "RESTFRQ", "RESTFREQ", "RESTWAV", "VELREF", "SPECSYS", "SSYSOBS", "SSYSSRC", "VELOSYS",
     "VELANGL", "ZSOURCE",
@@ -77,29 +77,30 @@ _MATRIX_CARD = re.compile(r"(PC|CD)(?:([1-9]\d{0,2})_([1-9]\d{0,2})|(\d{3})(\d{3
 _PARAMETER_CARD = re.compile(r"(PV|PS)([1-9]\d{0,2})_(0|[1-9]\d?)")
 #: Parameters of a projection before the Standard had PVi_m.
 _OLD_PARAMETER_CARD = re.compile(r"PROJP\d")
-#: Attributes of IRAF, which hold the polynomials of TNX and ZPX.
+#: IRAF attributes with the polynomials of TNX and ZPX.
 _ATTRIBUTE_CARD = re.compile(r"WAT([1-9]\d?)_(\d{3})")
-#: The plate solution of the Digitized Sky Survey: the plate, its coefficients, and its pixels.
+#: Plate solution of the Digitized Sky Survey: the plate, its coefficients, and its pixels.
 _PLATE_CARD = re.compile(
     r"(AMD[XY])([1-9]|1\d|20)|PPO[1-6]|PLT(?:RA[HMS]|DEC(?:SN|[DMS])|SCALE)|[XY]PIXELSZ|CNPIX[12]"
 )
-#: Cards without which a plate has no positions; WCSLIB would take 0 for them.
+#: Cards that the positions of a plate require; WCSLIB would use 0 for a missing one.
 _PLATE = (
     "AMDX1", "AMDX2", "AMDY1", "AMDY2", "PPO3", "PPO6", "XPIXELSZ", "YPIXELSZ", "CNPIX1", "CNPIX2",
     "PLTRAH", "PLTRAM", "PLTRAS", "PLTDECD", "PLTDECM", "PLTDECS",
 )  # fmt: skip
-#: Terms of no plate solution, although plates have their cards: WCSLIB 8 crashes unless they are 0.
+#: Terms that no plate solution uses, although headers of plates have them: WCSLIB 8 crashes unless
+#: they are 0.
 _UNUSED_TERMS = tuple(f"AMD{axis}{term}" for axis in "XY" for term in range(14, 21))
-#: SIP, and the tables and polynomials of the distortion paper as astropy and WCSLIB read them.
+#: SIP, and the tables and polynomials of the distortion paper as supported by astropy and WCSLIB.
 _SIP_CARD = re.compile(r"(AP|BP|A|B)_(ORDER|DMAX|\d+_\d+)")
 _DISTORTION_CARD = re.compile(
     r"((?:CP|CQ)DIS|D2IMDIS|(?:CP|CQ)ERR|D2IMERR)([1-9]\d?)|(DP|DQ|D2IM|D2IMARR)([1-9]\d?)"
     r"|AXISCORR|D2IMEXT|D2IMERR"
 )
-#: Keywords of a function of the distortion paper, the records of each, and the image with its
-#: corrections where the function is LOOKUP.
+#: Keywords of a function of the distortion paper, the keyword of its records, and the image of its
+#: corrections if the function is LOOKUP.
 LOOKUPS = {"CPDIS": ("DP", "WCSDVARR"), "D2IMDIS": ("D2IM", "D2IMARR")}
-#: The field of a record-valued card that counts axes.
+#: Field of a record-valued card that counts axes.
 _RECORD_AXES = re.compile(r"\s*NAXES\s*:\s*(\S+)\s*$", re.IGNORECASE)
 
 
@@ -111,12 +112,12 @@ class Kind:
     type: str
     is_essential: bool
     axes: tuple[int, ...] = ()
-    #: The number of a parameter: 2 of PV1_2.
+    #: Number of a parameter: 2 for PV1_2.
     parameter: int | None = None
 
     @property
     def keyword(self) -> str:
-        """The keyword, with its own numbers."""
+        """The keyword with its own numbers."""
         return self.renumbered({axis: axis for axis in self.axes})
 
     @property
@@ -126,7 +127,7 @@ class Kind:
 
     @property
     def is_sip(self) -> bool:
-        """Whether it is a coefficient of SIP."""
+        """Whether it is a SIP coefficient."""
         return bool(_SIP_CARD.fullmatch(self.root))
 
     @property
@@ -145,30 +146,30 @@ class Kind:
 
 
 def kind_of(keyword: str) -> Kind | None:
-    """Return what a keyword (in capitals) of the primary description holds; None for others.
+    """Return the kind of a keyword (in upper case) of the primary description; None for others.
 
     >>> kind_of("PC1_2"), kind_of("OBJECT")
     (Kind(root='PC', type='number', is_essential=True, axes=(1, 2), parameter=None), None)
     """
     if keyword in _OF_ALL:
         return Kind(keyword, *_OF_ALL[keyword])
-    if found := _AXIS_CARD.fullmatch(keyword):
-        return Kind(found[1], *_OF_AXIS[found[1]], (int(found[2]),))
-    if found := _MATRIX_CARD.fullmatch(keyword):
-        axes = (int(found[2] or found[4]), int(found[3] or found[5]))
-        return Kind(found[1], "number", True, axes) if min(axes) > 0 else None
-    if found := _PARAMETER_CARD.fullmatch(keyword):
-        kind = "number" if found[1] == "PV" else "text"
-        return Kind(found[1], kind, True, (int(found[2]),), int(found[3]))
-    if found := _SIP_CARD.fullmatch(keyword):
-        kind = "order" if found[2] == "ORDER" else "number"
-        return Kind(keyword, kind, found[2] != "DMAX")
-    if found := _DISTORTION_CARD.fullmatch(keyword):
-        kind = "record" if found[3] else "any"
-        root, axis = found[1] or found[3], found[2] or found[4]
+    if match := _AXIS_CARD.fullmatch(keyword):
+        return Kind(match[1], *_OF_AXIS[match[1]], (int(match[2]),))
+    if match := _MATRIX_CARD.fullmatch(keyword):
+        axes = (int(match[2] or match[4]), int(match[3] or match[5]))
+        return Kind(match[1], "number", True, axes) if min(axes) > 0 else None
+    if match := _PARAMETER_CARD.fullmatch(keyword):
+        kind = "number" if match[1] == "PV" else "text"
+        return Kind(match[1], kind, True, (int(match[2]),), int(match[3]))
+    if match := _SIP_CARD.fullmatch(keyword):
+        kind = "order" if match[2] == "ORDER" else "number"
+        return Kind(keyword, kind, match[2] != "DMAX")
+    if match := _DISTORTION_CARD.fullmatch(keyword):
+        kind = "record" if match[3] else "any"
+        root, axis = match[1] or match[3], match[2] or match[4]
         return Kind(root, kind, True, (int(axis),)) if root else Kind(keyword, kind, True)
-    if found := _ATTRIBUTE_CARD.fullmatch(keyword):
-        return Kind("WAT", "text", True, (int(found[1]),), int(found[2]))
+    if match := _ATTRIBUTE_CARD.fullmatch(keyword):
+        return Kind("WAT", "text", True, (int(match[1]),), int(match[2]))
     if _PLATE_CARD.fullmatch(keyword):
         return Kind(keyword, "text" if keyword == "PLTDECSN" else "number", True)
     return Kind(keyword, "number", True) if _OLD_PARAMETER_CARD.fullmatch(keyword) else None
@@ -180,13 +181,13 @@ class WcsCards:
     Parameters
     ----------
     header
-        Any header; its first card of a keyword counts.
+        Any header; if a keyword repeats, its first card counts.
     ndim
         NAXIS.
     where
         File and HDU, for messages; "" for a header in memory.
     tell
-        Takes warnings.
+        Function that reports warnings.
     """
 
     def __init__(
@@ -199,7 +200,7 @@ class WcsCards:
         self._warned: set[str] = set()
         self._found: dict[str, dict[tuple[int, int], str]] | None = None
 
-    # One value.
+    # Single values.
 
     def number(self, keyword: str, default: float) -> float:
         """Return a number that coordinates depend on; FormatError for anything else."""
@@ -207,7 +208,7 @@ class WcsCards:
         return default if value is None else float(value)
 
     def text(self, keyword: str) -> str:
-        """Return a text that coordinates depend on, without blanks around; "" where absent."""
+        """Return a text that coordinates depend on, without surrounding blanks; "" if absent."""
         return str(self._checked(keyword, "text") or "").strip()
 
     def optional(self, keyword: str) -> Any:
@@ -230,12 +231,12 @@ class WcsCards:
         return value.strip() if isinstance(value, str) else value
 
     def warn_of(self, keywords: Sequence[str]) -> None:
-        """Warn of those of some cards that cannot be used, each once."""
+        """Warn once about each unusable card among the keywords."""
         for keyword in keywords:
             self.optional(keyword)
 
     def axes(self) -> int:
-        """Return WCSAXES, NAXIS without it; FormatError for more axes than WCSLIB takes."""
+        """Return WCSAXES, or NAXIS without it; FormatError for more axes than WCSLIB supports."""
         declared = self._checked("WCSAXES", "axes") or 0
         count = max(int(declared), self.ndim)
         if count > MOST_AXES:
@@ -257,11 +258,11 @@ class WcsCards:
         return f"{self.where}: " if self.where else ""
 
     def invalid(self, keyword: str, value: Any, expected: str) -> FormatError:
-        """Return the error of a card whose value cannot be used, by its keyword and value."""
-        named = f"{keyword} {value!r}" if value is not None else keyword
-        found = _type_name(value) if value is not None else "no value"
+        """Return the error for an invalid card, with its keyword and value."""
+        subject = f"{keyword} {value!r}" if value is not None else keyword
+        actual = _type_name(value) if value is not None else "no value"
         return format_error(
-            f"{self._place}invalid {named}: expected {expected}, found {found}",
+            f"{self._place}invalid {subject}: expected {expected}, found {actual}",
             "correct the card: "
             + either(
                 f'editor[0].header["{keyword}"] = value, in tachyfits.edit(path)',
@@ -278,11 +279,11 @@ class WcsCards:
         )
 
     def read_as(self, keyword: str, value: Any, meaning: str) -> None:
-        """Warn of a card that is read although its value is not of the right form."""
+        """Warn about a card that is read although its value has the wrong form."""
         self.warn_once(keyword, f"{self._place}{keyword} = {value!r} is read as {meaning}")
 
     def warn_once(self, key: str, message: str) -> None:
-        """Warn once of each card, however often it is read."""
+        """Warn once about each card, however often it is read."""
         if key not in self._warned:
             self._warned.add(key)
             self._tell(message)
@@ -291,12 +292,12 @@ class WcsCards:
 
     @cached_property
     def has_plate(self) -> bool:
-        """Whether a plate solution of the Digitized Sky Survey is there: AMDXn or AMDYn.
+        """Whether the header has a plate solution of the Digitized Sky Survey: AMDXn or AMDYn.
 
-        XPIXELSZ and YPIXELSZ alone are sizes of the pixels of a CCD.
+        XPIXELSZ and YPIXELSZ alone are pixel sizes of a CCD.
         """
-        found = (_PLATE_CARD.fullmatch(keyword.upper()) for keyword in self.header)
-        return any(match is not None and match[1] is not None for match in found)
+        matches = (_PLATE_CARD.fullmatch(keyword.upper()) for keyword in self.header)
+        return any(match is not None and match[1] is not None for match in matches)
 
     def functions(self, axis: int) -> list[str]:
         """Return the keywords of functions of the distortion paper for an axis."""
@@ -304,12 +305,12 @@ class WcsCards:
         return [key for root in roots if (key := f"{root}{axis}") in self.header]
 
     def lookup_of(self, kind: Kind, value: Any) -> tuple[str, int] | None:
-        """Return EXTNAME and EXTVER of the image of corrections that a card needs; None without.
+        """Return EXTNAME and EXTVER of the image of corrections that a card needs, or None.
 
         Raises
         ------
         UsageError
-            The card has another function of the distortion paper, which astropy leaves out.
+            The card names another function of the distortion paper, which astropy ignores.
         """
         if kind.root == "AXISCORR":
             return "D2IMARR", 1
@@ -336,7 +337,7 @@ class WcsCards:
 
     @cached_property
     def _has_sip(self) -> bool:
-        """Whether CTYPE switches SIP on; warn of coefficients that it does not."""
+        """Whether CTYPE enables SIP; warn about SIP coefficients that it does not enable."""
         ctypes = [self.header.get(f"CTYPE{n}") for n in (1, 2)]
         texts = [ctype.rstrip() if isinstance(ctype, str) else "" for ctype in ctypes]
         if any(text.endswith("-SIP") for text in texts):
@@ -351,7 +352,7 @@ class WcsCards:
         return False
 
     def _counts(self, kind: Kind) -> bool:
-        """Say whether other cards make a card count: distortions need a CTYPE or a plate."""
+        """Return whether a card is in effect: distortions need a CTYPE or a plate."""
         if kind.is_sip:
             return self._has_sip
         if kind.root == "CTYPE":
@@ -363,7 +364,7 @@ class WcsCards:
         return True
 
     def _warn_of_plain(self, axis: int) -> None:
-        """Warn of a projection of IRAF without its polynomial, which WCSLIB takes for plain TAN."""
+        """Warn about an IRAF projection without its polynomial, which WCSLIB reads as plain TAN."""
         ctype, keyword = self.text(f"CTYPE{axis}"), f"WAT{axis}_001"
         if coordinate_type(ctype)[1] == "TNX" and keyword not in self.header:
             text = (
@@ -375,12 +376,12 @@ class WcsCards:
     # The matrix.
 
     def matrix(self, row: int) -> dict[int, float]:
-        """Return the elements of a row of the matrix from pixels to world units that are not 0.
+        """Return the nonzero elements of a row of the matrix from pixels to world units.
 
         CDELTi · PCi_j, or CDi_j (8.1, 8.2). If PC and CD are both present, which the Standard
         forbids, PC counts, as in WCSLIB; an axis without CDi_j has its CDELT. An off-diagonal
         element that moves the coordinate by less than 1e-6 pixel over the whole image is rounding
-        noise, and is left out with a warning. CROTA is not applied.
+        noise, and is dropped with a warning. CROTA is not applied.
         """
         cdelt = self.number(f"CDELT{row}", 1.0)
         pc, cd = self._elements("PC"), self._elements("CD")
@@ -396,7 +397,7 @@ class WcsCards:
                 if i == row:
                     elements[column] = (keyword, cdelt * self.number(keyword, 0.0))
         diagonal = abs(elements.get(row, ("", 0.0))[1])
-        found = {}
+        row_elements = {}
         for column, (keyword, value) in elements.items():
             is_noise = abs(value) * self._length(column) < 1e-6 * diagonal
             if column != row and value != 0 and is_noise:
@@ -406,8 +407,8 @@ class WcsCards:
                 )
                 self.warn_once(keyword, text)
             elif column == row or value != 0:
-                found[column] = value
-        return found
+                row_elements[column] = value
+        return row_elements
 
     def matrix_keyword(self, row: int, column: int) -> str:
         """Return the card of an element of the matrix; "" if it has none."""
@@ -416,7 +417,7 @@ class WcsCards:
         )
 
     def turn(self, rows: dict[int, dict[int, float]], longitude: int, latitude: int) -> None:
-        """Apply CROTA of the latitude, which counts where neither PC nor CD has a card."""
+        """Apply CROTA of the latitude, which counts only if there is no card of PC or CD."""
         if self.has_matrix or f"CROTA{latitude}" not in self.header:
             return
         angle = math.radians(self.number(f"CROTA{latitude}", 0.0))
@@ -427,7 +428,7 @@ class WcsCards:
 
     @property
     def has_matrix(self) -> bool:
-        """Whether any card of PC or CD is there."""
+        """Whether the header has a card of PC or CD."""
         return bool(self._elements("PC") or self._elements("CD"))
 
     def _length(self, axis: int) -> int:
@@ -436,7 +437,7 @@ class WcsCards:
         return length if isinstance(length, int) and length > 0 else 10_000
 
     def _elements(self, root: str) -> dict[tuple[int, int], str]:
-        """Return which elements of PC or CD have a card: their keywords."""
+        """Return the elements of PC or CD that have a card, and their keywords."""
         if self._found is None:
             self._found = {"PC": {}, "CD": {}}
             for keyword in self.header:
@@ -446,21 +447,20 @@ class WcsCards:
                     self._found[kind.root].setdefault((kind.axes[0], kind.axes[1]), keyword)
         return self._found[root]
 
-    # For astropy.
+    # Cards for astropy.
 
     def checked(self, axes: Sequence[int] | None = None) -> Iterator[tuple[str, Kind | None, Any]]:
-        """Give the cards for astropy: keyword, what it is, and a value of the right type.
+        """Yield the cards for astropy: keyword, kind, and a value of the right type.
 
         Parameters
         ----------
         axes
-            The axes that are wanted, which get the numbers from 1; None: all, as they are, with
-            NAXIS and NAXISn.
+            Axes to include, renumbered from 1; None: all, unchanged, with NAXIS and NAXISn.
 
         Raises
         ------
         FormatError
-            A card of a wanted axis, or of all, is not of the type that it must have.
+            A card of an included axis, or of the whole description, has the wrong type.
         """
         number = None if axes is None else {axis: n for n, axis in enumerate(axes, 1)}
         if number is None:
@@ -471,18 +471,18 @@ class WcsCards:
             for keyword in _UNUSED_TERMS:
                 if value := self._checked(keyword, "number"):
                     raise self.invalid(keyword, value, "0: a plate solution has 13 terms")
-        seen: set[str] = set()
+        keywords: set[str] = set()
         for card in self.header.cards:
             keyword = card.keyword.upper()
             kind = kind_of(keyword)
             is_record = kind is not None and kind.type in ("record", "any")
-            if keyword in seen and not is_record:
+            if keyword in keywords and not is_record:
                 continue
             if card.value is None and not _needs_value(keyword):
                 continue
             if not _FITS_KEYWORD.fullmatch(keyword) or keyword in _COMMENTARY:
                 continue
-            seen.add(keyword)
+            keywords.add(keyword)
             if kind is None:
                 if number is None and _LENGTH_CARD.fullmatch(keyword):
                     yield keyword, None, card.value
@@ -506,7 +506,7 @@ class WcsCards:
     ) -> list[tuple[str, Kind | None, Any]]:
         """Return checked cards with CD instead of CDELT, PC and CROTA if the sky has a polynomial.
 
-        TPV, TNX and ZPX have polynomials of degrees. WCSLIB 8 evaluates them before it multiplies
+        TPV, TNX and ZPX have polynomials in degrees. WCSLIB 8 evaluates them before it multiplies
         by CDELT, so in pixels unless there is CD.
         """
         numbers = list(range(1, self.ndim + 1)) if axes is None else list(axes)
@@ -521,15 +521,15 @@ class WcsCards:
             self.turn(rows, longitudes[0], latitudes[0])
         number = {axis: n for n, axis in enumerate(numbers, 1)}
         replaced = ("CDELT", "PC", "CD", "CROTA")
-        kept = [item for item in used if item[1] is None or item[1].root not in replaced]
+        remaining = [item for item in used if item[1] is None or item[1].root not in replaced]
         for row, elements in rows.items():
             for column, value in elements.items():
                 if column in number and (kind := kind_of(f"CD{row}_{column}")):
-                    kept.append((kind.renumbered(number), kind, value))
-        return kept
+                    remaining.append((kind.renumbered(number), kind, value))
+        return remaining
 
     def _has_polynomial(self, axis: int, algorithm: str) -> bool:
-        # WCSLIB takes TAN with terms of the latitude for TPV, as SCAMP wrote it.
+        # WCSLIB treats TAN with terms of the latitude as TPV, as SCAMP wrote it.
         is_tpv = algorithm == "TAN" and any(
             (kind := kind_of(keyword.upper())) is not None and kind.root == "PV"
             for keyword in self.header
@@ -551,14 +551,14 @@ _COMMENTARY = ("COMMENT", "HISTORY", "CONTINUE", "END", "")
 
 
 def _needs_value(keyword: str) -> bool:
-    """Say whether a card without a value is an error: its default would give other coordinates."""
+    """Return whether a missing value is an error: its default would change the coordinates."""
     return keyword.startswith(("CRVAL", "CRPIX", "CDELT", "PC", "CD", "PV")) and bool(
         kind_of(keyword)
     )
 
 
 def _number_of(text: str) -> float | None:
-    """Return the number that a text is; None for other texts."""
+    """Return the number in a text; None if it is not a number."""
     try:
         number = float(text)
     except ValueError:
@@ -567,13 +567,13 @@ def _number_of(text: str) -> float | None:
 
 
 def header_text(cards: Sequence[tuple[str, Any]]) -> str:
-    """Return cards as the text of a header, 80 characters each; long strings are left out.
+    """Return cards as the text of a header, 80 characters each; long strings are dropped.
 
     >>> len(header_text([("CRPIX1", 2.0), ("OBJECT", "M 31")]))
     160
     """
     # Readers of old conventions expect strings of at least 8 characters. Records of IRAF have 68:
-    # blanks at their ends count.
+    # trailing blanks count.
     padded = (
         Card(
             keyword,
@@ -586,7 +586,7 @@ def header_text(cards: Sequence[tuple[str, Any]]) -> str:
 
 
 def _problem(value: Any, kind: str) -> str | None:
-    """Return what was expected of a value that is not of its kind; None if it is."""
+    """Return the expected form of a value that is not of its kind; None if it is."""
     is_finite = is_number(value)
     if kind == "any":
         return None
@@ -598,17 +598,17 @@ def _problem(value: Any, kind: str) -> str | None:
         return None if is_finite and value >= 0 else "a year"
     if kind == "record":
         return _record_problem(value)
-    whole = is_finite and float(value).is_integer()
+    is_whole = is_finite and float(value).is_integer()
     low, high, name = {
         "integer": (-(2**31), 2**31 - 1, "an integer number"),
         "axes": (0, MOST_AXES, f"a number of axes up to {MOST_AXES}"),
         "order": (0, _MOST_ORDER, f"the order of a polynomial, a number up to {_MOST_ORDER}"),
     }[kind]
-    return None if whole and low <= value <= high else name
+    return None if is_whole and low <= value <= high else name
 
 
 def is_number(value: Any) -> bool:
-    """Say whether a value is a number that float64 holds."""
+    """Return whether a value is a number within the range of float64."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     try:
@@ -618,11 +618,11 @@ def is_number(value: Any) -> bool:
 
 
 def _record_problem(value: Any) -> str | None:
-    found = _RECORD_AXES.match(value) if isinstance(value, str) else None
-    if found is None:
+    match = _RECORD_AXES.match(value) if isinstance(value, str) else None
+    if match is None:
         return None
     try:
-        count = float(found[1])
+        count = float(match[1])
     except ValueError:
         count = -1.0
     fine = count.is_integer() and 0 < count <= MOST_AXES

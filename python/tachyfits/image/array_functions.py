@@ -1,8 +1,8 @@
-"""NumPy's functions of images: ``numpy.mean(image)`` is one pass of the engine, not an array first.
+"""NumPy functions of images: ``numpy.mean(image)`` runs in the engine and builds no array first.
 
-The reductions are those of `Image`: NaN and BLANK are left out, so that ``numpy.mean`` and
-``numpy.nanmean`` agree. Without a defined pixel ``numpy.sum`` is NaN, ``numpy.nansum`` 0. Any other
-function gets the pixels as arrays.
+Reductions behave as those of `Image`: they ignore NaN and BLANK, so that ``numpy.mean`` and
+``numpy.nanmean`` agree. Without a defined pixel ``numpy.sum`` is NaN, ``numpy.nansum`` 0. All other
+functions read the pixels into arrays first.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 #: float64 represents every integer up to this one.
 _EXACT = 2.0**53
 
-#: Implementations by the function of NumPy, whose parameters they have. They return NotImplemented
-#: for arguments that the engine does not have.
+#: NumPy function -> implementation with the same parameters. An implementation returns
+#: NotImplemented for arguments that the engine does not support.
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 
 #: Functions that change their first argument.
 _CHANGING = (np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask)
 
-#: Functions that are the reduction of a ufunc, which have one meaning for undefined pixels.
+#: Functions that are reductions of ufuncs and treat undefined pixels in one way only.
 _REDUCTIONS = {
     np.add: np.sum, np.maximum: np.max, np.minimum: np.min, np.fmax: np.nanmax,
     np.fmin: np.nanmin, np.logical_and: np.all, np.logical_or: np.any,
@@ -42,44 +42,44 @@ _REDUCTIONS = {
 
 
 def array_function(function: Any, args: Any, options: Any) -> Any:
-    """Return a function of NumPy of images: by the engine, else of the pixels as arrays."""
+    """Return a NumPy function of images, from the engine if it has one, else from arrays."""
     _refuse_to_change(function, (*args[: function in _CHANGING], options.get("out")))
-    found = NotImplemented
+    result = NotImplemented
     if function in _FUNCTIONS and _is_image(args[0] if args else options.get("a")):
-        found = _FUNCTIONS[function](*args, **options)
-    if found is NotImplemented:
-        found = function(*_as_arrays(args), **_as_arrays(options))
-    return found
+        result = _FUNCTIONS[function](*args, **options)
+    if result is NotImplemented:
+        result = function(*_as_arrays(args), **_as_arrays(options))
+    return result
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: Any, options: Any) -> Any:
-    """Return a ufunc of images, or a method of one: by the engine, else of the pixels as arrays.
+    """Return a ufunc of images or a ufunc method, from the engine if it has it, else from arrays.
 
-    Beside an operand with a unit, the pixels are a quantity of astropy, as is the result.
+    If an operand has a unit, the pixels and the result are astropy quantities.
     """
-    found: Any = NotImplemented
+    result: Any = NotImplemented
     changed = inputs[:1] if method == "at" else options.get("out", ())
     _refuse_to_change(ufunc, changed)
     if method == "__call__" and not options:
-        found = ufunc_image(ufunc, *inputs)
+        result = ufunc_image(ufunc, *inputs)
     elif method == "reduce" and ufunc in _REDUCTIONS:
-        given = {"axis": 0} | options
-        if "out" in given:
-            given["out"] = given["out"][0]
-        if "dtype" not in given or ufunc is np.add:
-            found = array_function(_REDUCTIONS[ufunc], inputs, given)
-    if found is not NotImplemented:
-        return found
+        arguments = {"axis": 0} | options
+        if "out" in arguments:
+            arguments["out"] = arguments["out"][0]
+        if "dtype" not in arguments or ufunc is np.add:
+            result = array_function(_REDUCTIONS[ufunc], inputs, arguments)
+    if result is not NotImplemented:
+        return result
     if any(map(has_unit, inputs)):
         hint = either("convert one of them first: image.to(unit), quantity.to(unit)")
         with foreign_errors(f"invalid units of {ufunc.__name__}", hint):
-            quantities = [_quantity(given) for given in inputs]
+            quantities = [_quantity(operand) for operand in inputs]
             return getattr(ufunc, method)(*quantities, **_as_arrays(options))
     return getattr(ufunc, method)(*_as_arrays(inputs), **_as_arrays(options))
 
 
 def _refuse_to_change(function: Any, changed: Any) -> None:
-    """Raise UsageError if an image is to be changed: its pixels are in a file, or computed."""
+    """Raise UsageError if a function would change an image, which is read-only or computed."""
     if any(map(_is_image, changed)):
         raise usage(
             f"invalid output of {function.__name__}: expected an array, found an image",
@@ -88,7 +88,7 @@ def _refuse_to_change(function: Any, changed: Any) -> None:
 
 
 def _quantity(value: Any) -> Any:
-    """Return an operand of a ufunc as a quantity of astropy if it has a unit."""
+    """Return an operand of a ufunc as an astropy quantity if it has a unit."""
     if isinstance(value, Measured):
         return value.quantity
     if not _is_image(value) or not value.unit:
@@ -99,12 +99,13 @@ def _quantity(value: Any) -> Any:
 
 
 def _is_image(value: Any) -> bool:
-    # Only images have this; their class needs this module.
+    # Only images have this attribute. The class itself cannot be imported here: its module needs
+    # this one.
     return hasattr(type(value), "_core_image")
 
 
 def _as_arrays(value: Any) -> Any:
-    """Return arguments with arrays in the place of images."""
+    """Return arguments with images replaced by arrays."""
     if _is_image(value):
         return np.asarray(value)
     if isinstance(value, dict):
@@ -115,7 +116,7 @@ def _as_arrays(value: Any) -> Any:
 
 
 def _implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate an implementation of functions of NumPy."""
+    """Register a function as the implementation of NumPy functions."""
 
     def register(implementation: Callable[..., Any]) -> Callable[..., Any]:
         _FUNCTIONS.update(dict.fromkeys(functions, implementation))
@@ -125,23 +126,23 @@ def _implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[...,
 
 
 def _selected(image: Image, where: Any) -> Image:
-    """Return the pixels where a mask is true; numbers, too, are truth values for NumPy."""
+    """Return the pixels where a mask is true; as in NumPy, numbers count as truth values."""
     return image if where is True else image.select(where=np.not_equal(where, 0))
 
 
 def _sums(empty: float) -> Callable[..., Any]:
-    """Return an implementation whose sum without a defined pixel is ``empty``."""
+    """Return an implementation of a sum that is ``empty`` without a defined pixel."""
 
     def implementation(
         a: Image, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
         initial: Any = None, where: Any = True,
     ) -> Any:  # fmt: skip
         names = ("sum", "count")
-        found = reduced_arrays(_selected(a, where), names, axis, keepdims=keepdims)
-        total = found["sum"]
+        result = reduced_arrays(_selected(a, where), names, axis, keepdims=keepdims)
+        total = result["sum"]
         is_logical = a.dtype == np.bool_
         if empty == 0 or is_logical:
-            total = np.where(found["count"] == 0, 0, total)
+            total = np.where(result["count"] == 0, 0, total)
         if is_logical:
             total = total.astype(np.int64)
         return finished(total if initial is None else total + initial, dtype, out)
@@ -149,7 +150,7 @@ def _sums(empty: float) -> Callable[..., Any]:
     return implementation
 
 
-# As NumPy has them: a sum of NaN alone is NaN, and one of what is left without NaN is 0.
+# As in NumPy: the sum of NaN alone is NaN; nansum of it is 0.
 _implements(np.sum)(_sums(np.nan))
 _implements(np.nansum)(_sums(0.0))
 
@@ -167,16 +168,16 @@ def _spread(name: str) -> Callable[..., Any]:
         a: Image, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
         keepdims: bool = False, *, where: Any = True, **more: Any,
     ) -> Any:  # fmt: skip
-        # A mean that the caller has saves NumPy a pass; here it would not.
+        # A precomputed ``mean`` saves NumPy a pass, but not the engine.
         unknown = set(more) - {"mean", "correction"}
         if unknown:
             return NotImplemented
         divisor = ddof if more.get("correction") is None else more["correction"]
         if divisor != int(divisor) or divisor < 0:
             function = getattr(np, f"nan{name}")
-            given = {} if where is True else {"where": np.asarray(where)}
+            extra = {} if where is True else {"where": np.asarray(where)}
             pixels = np.asarray(a)
-            return function(pixels, axis, dtype, out, ddof=divisor, keepdims=keepdims, **given)
+            return function(pixels, axis, dtype, out, ddof=divisor, keepdims=keepdims, **extra)
         options: dict[str, Any] = {"keepdims": keepdims, "dtype": dtype, "out": out}
         return getattr(_selected(a, where), name)(axis, ddof=int(divisor), **options)
 
@@ -188,7 +189,7 @@ _implements(np.var, np.nanvar)(_spread("var"))
 
 
 def _extreme(name: str) -> Callable[..., Any]:
-    # One of the arguments of `initial` and the result.
+    # Combine `initial` with the reduced result.
     choose = np.fmax if name == "max" else np.fmin
 
     def implementation(
@@ -207,7 +208,7 @@ _implements(np.min, np.amin, np.nanmin)(_extreme("min"))
 
 
 def _of_the_type(image: Image, values: NDArray[np.float64], out: Any = None) -> Any:
-    """Return extremes in the type of the pixels; NotImplemented where float64 has not held them."""
+    """Return extremes in the pixel type; NotImplemented if float64 does not represent them."""
     if image.dtype.kind == "f" or not np.isfinite(values).all():
         return finished(values, None, out)
     if image.dtype.itemsize == 8 and np.any(np.abs(values) >= _EXACT):
@@ -297,8 +298,8 @@ def _average(
     pixels = np.asarray(a)
     good: Any = np.ma.array(pixels, mask=np.isnan(pixels))
     average: Any = np.ma.average
-    found = average(good, axis, weights, returned, keepdims=keepdims)
-    parts = found if returned else (found,)
+    result = average(good, axis, weights, returned, keepdims=keepdims)
+    parts = result if returned else (result,)
     filled = tuple(np.ma.filled(np.ma.asarray(part, dtype=np.float64), np.nan) for part in parts)
     return filled if returned else filled[0][()]
 

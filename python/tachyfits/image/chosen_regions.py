@@ -1,7 +1,7 @@
-"""Regions as operations take them, made the engine's: in pixels, on the sky, as text, as masks.
+"""Regions of an operation, converted to the engine's: in pixels, on the sky, as text, as masks.
 
-The rasters of shapes on the sky are kept with the coordinates of an image, so that the same region
-is found once for all operations.
+An image's coordinates cache the rasters of shapes on the sky, so that each region is rasterised
+once for all operations.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from tachyfits.file.image_hdu import ImageHdu
     from tachyfits.header.sky import Sky
 
-#: Planes of more pixels are compared with the bytes of the file before regions are placed.
+#: For larger planes the file size is compared with the header before regions are placed.
 _CLAIM = 1 << 30
 
-#: How many shapes on the sky an image keeps the pixels of.
+#: Maximum number of rasters of shapes on the sky cached per image.
 _KEPT = 16
 
 
@@ -54,11 +54,11 @@ class ChosenRegions:
     Attributes
     ----------
     regions
-        As they were given; None where every pixel counts.
+        The regions in the caller's form; None if every pixel counts.
     cores
-        As the engine takes them.
+        The regions in the engine's form.
     count
-        Their number, where a list of them was given; None for a single one.
+        Number of regions in a list; None for a single region.
     """
 
     regions: list[Region] | None
@@ -71,12 +71,12 @@ EVERYTHING = ChosenRegions(None, None)
 
 
 def chosen_regions(image: ImageHdu, given: Any) -> ChosenRegions:
-    """Return the regions of an operation on an image; warn of those that reach beyond it.
+    """Return the regions of an operation on an image; warn about those that extend beyond it.
 
     Raises
     ------
     UsageError
-        ``given`` is not a region, or the image has no coordinates that it needs.
+        ``given`` is not a region, or needs coordinates that the image lacks.
     """
     if given is None:
         return EVERYTHING
@@ -98,7 +98,7 @@ def chosen_regions(image: ImageHdu, given: Any) -> ChosenRegions:
 
 
 def check_plane(image: ImageHdu) -> None:
-    """Refuse an image without a plane, and a claim of a plane that the file is far from having."""
+    """Refuse an image without a plane, or whose header claims far more pixels than the file has."""
     if image.ndim < 2:
         raise with_code(
             usage(
@@ -121,7 +121,7 @@ def check_plane(image: ImageHdu) -> None:
 
 
 def core_of(image: ImageHdu, item: Region) -> _core.Region:
-    """Return the engine's region of an image."""
+    """Return the engine's form of a region of an image."""
     if isinstance(item, SkyRegion):
         return _core_on_sky(image, item)
     if isinstance(item, CompoundRegion):
@@ -139,7 +139,7 @@ def core_of(image: ImageHdu, item: Region) -> _core.Region:
 
 
 def in_pixels(image: ImageHdu, item: Region) -> PixelRegion:
-    """Return a region that is one shape in pixels; also of a point on the sky."""
+    """Return a region that is a single shape in pixels; points on the sky are converted."""
     if isinstance(item, PhysicalRegion):
         return item.region.moved(*_from_physical(image))
     if isinstance(item, SkyRegion) and item.shape == "point":
@@ -153,12 +153,12 @@ def in_pixels(image: ImageHdu, item: Region) -> PixelRegion:
 
 
 def sky_of(image: ImageHdu) -> Sky:
-    """Return the sky of the first two axes.
+    """Return the sky coordinates of the first two axes.
 
     Raises
     ------
     UsageError
-        These are not the axes of the sky.
+        The first two axes are not the axes of the sky.
     """
     sky = image.coordinates.sky
     if sky is None or sky.axes != (1, 2):
@@ -180,22 +180,22 @@ def _core_on_sky(image: ImageHdu, item: SkyRegion) -> _core.Region:
         )
     if item.shape == "point":
         return in_pixels(image, item).to_core()
-    kept: dict[SkyRegion, _core.Region] = image.coordinates.rasters
-    if item not in kept:
+    cache: dict[SkyRegion, _core.Region] = image.coordinates.rasters
+    if item not in cache:
         sky = sky_of(image)
         height, width = image.shape[-2:]
         spans = spans_on_sky(place(item, sky), sky, height, width)
-        if len(kept) >= _KEPT:
-            kept.pop(next(iter(kept)))
-        kept[item] = _core.Region.of_spans(np.ascontiguousarray(spans))
-    return kept[item]
+        if len(cache) >= _KEPT:
+            cache.pop(next(iter(cache)))
+        cache[item] = _core.Region.of_spans(np.ascontiguousarray(spans))
+    return cache[item]
 
 
 def _from_physical(image: ImageHdu) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return scale and shift from physical pixels (from 1) to those of the image (from 0)."""
+    """Return scale and offset from physical pixels (from 1) to image pixels (from 0)."""
     cards = image.coordinates.cards
     for letter in string.ascii_uppercase:
-        # As in DS9, they are used before LTV and LTM.
+        # DS9 also prefers these cards to LTV and LTM.
         if str(image.header.get(f"WCSNAME{letter}")).strip().upper() == "PHYSICAL":
             return _from_alternate(image, letter)
     scales, shifts = [], []
@@ -216,7 +216,7 @@ def _from_physical(image: ImageHdu) -> tuple[tuple[float, float], tuple[float, f
 def _from_alternate(
     image: ImageHdu, letter: str
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the same of alternate coordinates, in which CIAO writes physical pixels."""
+    """Return scale and offset of alternate coordinates, in which CIAO writes physical pixels."""
     cards, header = image.coordinates.cards, image.header
     scales, shifts = [], []
     for number in (1, 2):
@@ -250,16 +250,16 @@ def border_of(image: ImageHdu, item: Region) -> NDArray[np.float64]:
 
 
 def _warn_outside(image: ImageHdu, item: Region, core: _core.Region) -> None:
-    """Warn of a region that has no pixel on the image, or not all of its pixels."""
+    """Warn about a region with no pixel, or only some of its pixels, on the image."""
     height, width = image.shape[-2:]
     with np.errstate(all="ignore"):
         left, right, low, high = _ends(image, item)
     if math.isnan(left):
-        # On the other half of the sky, or all around the image.
+        # None on the other half of the sky, or all around the image.
         if core.bounds(height, width) is None:
             _warn_of(item, "lies outside", width, height)
         return
-    # Half a pixel beyond the centres, and no more: the edge of the image itself is inside.
+    # The edge of the image, half a pixel beyond the outer centres, counts as inside.
     least, slack = -0.5, 1e-6
     sides = ((left, right, width - 0.5), (low, high, height - 0.5))
     if any(last - slack < least or first + slack > most for first, last, most in sides):
@@ -269,7 +269,7 @@ def _warn_outside(image: ImageHdu, item: Region, core: _core.Region) -> None:
 
 
 def _ends(image: ImageHdu, item: Region) -> Ends:
-    """Return the least and the greatest x, and those of y, of the border of a region."""
+    """Return the limits of x and of y along the border of a region."""
     if isinstance(item, PixelRegion):
         return item.ends()
     if isinstance(item, CompoundRegion):
@@ -289,12 +289,12 @@ def _warn_of(item: Region, where: str, width: int, height: int) -> None:
 
 
 def region_name(item: Region) -> str:
-    """Return a region as a message names it: an object, or text of DS9 on the command line."""
+    """Return the name of a region for messages: the object, or DS9 text on the command line."""
     return either(str(item), as_ds9(item), as_ds9(item))
 
 
 def place_hint() -> str:
-    """Return what to do about a region that is not on an image."""
+    """Return advice for a region that is not on an image."""
     return either(
         "check its frame and its place: image.coordinates",
         "check its frame and its place: tachyfits info FILE",
@@ -303,7 +303,7 @@ def place_hint() -> str:
 
 
 def mask_of(image: ImageHdu, regions: Sequence[_core.Region]) -> NDArray[np.bool_]:
-    """Return which pixels of a plane are in any of some regions."""
+    """Return a mask of the plane's pixels that are in any of the regions."""
     height, width = image.shape[-2:]
     masks = (item.mask(height, width) for item in regions)
     mask = next(masks)
@@ -313,7 +313,7 @@ def mask_of(image: ImageHdu, regions: Sequence[_core.Region]) -> NDArray[np.bool
 
 
 def is_path(given: Any) -> bool:
-    """Say whether a path is a line as text, a file or a region."""
+    """Return whether a path is text, a file or a region, not an array of points."""
     is_foreign = type(given).__module__.partition(".")[0] == "regions"
     return is_foreign or isinstance(given, (str, os.PathLike, Region))
 

@@ -1,7 +1,7 @@
 """Cubes collapsed along the spectral axis: statistics, peaks and moments as planes of the sky.
 
-The loops are the engine's. This chooses the section, gives the engine the coordinates of the
-channels, and the results their shape, unit and header.
+The engine loops over pixels. This module chooses the section, passes the coordinates of the
+channels, and gives the results their shape, unit and header.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from tachyfits.image.selection import Choice
 
 #: Results of `Image.collapse` besides the statistics: the channel of an extreme, as a number from 0
-#: and as its coordinate.
+#: or as its coordinate.
 Peak: TypeAlias = Literal["max_channel", "max_coordinate", "min_channel", "min_coordinate"]
 PEAKS = get_args(Peak)
 
-#: The order of a moment.
+#: Order of a moment.
 MomentOrder: TypeAlias = Literal[0, 1, 2]
 ORDERS = get_args(MomentOrder)
 
-#: The FITS Standard's name for a number of channels (table 5).
+#: Name of a number of channels in the FITS Standard (table 5).
 CHANNEL_UNIT = "chan"
 
 
@@ -57,8 +57,8 @@ CHANNEL_UNIT = "chan"
 class Collapse:
     """A cube, its spectral and sky axes, and the pixels that are collapsed.
 
-    ``pixels`` are what is read: the cube, or what conditions leave of it. ``within`` is the part of
-    the section that is read, and ``inside`` the pixels of it that count (None: all).
+    ``pixels``: the image to read, either the cube or the cube masked by conditions. ``within``: the
+    part of the section to read. ``inside``: a mask of the pixels that count (None: all).
     """
 
     choice: Choice
@@ -68,14 +68,14 @@ class Collapse:
     within: Section
     inside: NDArray[np.bool_] | None
     keep_axis: bool
-    #: The unit of the statistic, None without one.
+    #: Unit of the statistic, or None.
     unit: str | None
-    #: The requested coordinates.
+    #: Requested coordinates.
     line: Line
 
     @staticmethod
     def of(choice: Choice, keep_axis: bool, line: Line, statistic: str = "sum") -> Collapse:
-        """Choose the axes; UsageError where they make no plane."""
+        """Choose the axes; raise UsageError if they do not form a plane."""
         image, where = choice.image, choice.section
         axis, sky = choice.channel_axis, choice.sky_axes
         if len(sky) != 2:
@@ -90,17 +90,17 @@ class Collapse:
 
     @property
     def image(self) -> Image:
-        """The cube."""
+        """Cube to collapse."""
         return self.choice.image
 
     @property
     def where(self) -> Section:
-        """The section whose sky the planes have."""
+        """Section whose sky the planes cover."""
         return self.choice.section
 
     @property
     def ranges(self) -> list[tuple[int, int, int]]:
-        """The pixels that are read, one (start, count, step) per NumPy axis."""
+        """Pixels to read: one (start, count, step) per NumPy axis."""
         return list(self.within.ranges)
 
     def channels(self) -> Channels:
@@ -110,8 +110,8 @@ class Collapse:
     def reduced(
         self, statistic: str, threads: int | None, progress: Progress | None
     ) -> NDArray[Any]:
-        """Return a statistic of every line of sight, of the engine's own type."""
-        # The threads of the file are those of what is computed from it, too.
+        """Return a statistic of every line of sight, in the type that the engine returns."""
+        # The file's thread count also applies to images computed from it.
         threads = self.image._threads(threads)
         return reduced(
             self.pixels, statistic, [self.axis], self.within, threads=threads, progress=progress
@@ -128,10 +128,10 @@ class Collapse:
         of_pixels: bool = False,
         is_integral: bool = False,
     ) -> Plane:
-        """Give values their shape (y, x), unit and coordinates; NaN outside of regions.
+        """Return a plane with shape (y, x), unit and coordinates; NaN outside of regions.
 
-        ``of_pixels``: they are what the pixels are (BTYPE), not a coordinate or a number of them;
-        ``is_integral``: they are integrals of the pixels.
+        ``of_pixels``: the values are of the quantity of the pixels (BTYPE), not a coordinate or a
+        channel number. ``is_integral``: the values are integrals of the pixels.
         """
         shape = (self.where.full_shape[self.sky[0]], self.where.full_shape[self.sky[1]])
         inner = tuple(self.within.full_shape[axis] for axis in self.sky)
@@ -141,23 +141,23 @@ class Collapse:
                 _index_within(self.where.ranges[axis], self.within.ranges[axis])
                 for axis in self.sky
             ]
-            whole: NDArray[np.float64] = np.full(shape, np.nan)
+            full: NDArray[np.float64] = np.full(shape, np.nan)
             (y, x), (height, width) = corner, inner
-            whole[y : y + height, x : x + width] = np.where(self.inside, plane, np.nan)
-            plane = whole
+            full[y : y + height, x : x + width] = np.where(self.inside, plane, np.nan)
+            plane = full
         header = self._header(
             name, unit, channels, of_pixels=of_pixels, of_brightness=of_pixels or is_integral
         )
-        # NumPy axes of the file's array: those of the image that are left, in their order.
-        left = sorted((*self.sky, self.axis))
-        kept = left.index(self.axis) if self.keep_axis else None
+        # NumPy axes of the values, in their order.
+        axes = sorted((*self.sky, self.axis))
+        kept_axis = axes.index(self.axis) if self.keep_axis else None
         collapsed = (self.axis,) if self.keep_axis else ()
         tables = result_tables(self.image, self.where, self.sky, collapsed)
-        return Plane(plane, unit, header, name, kept, report, self.image.file.name, tables)
+        return Plane(plane, unit, header, name, kept_axis, report, self.image.file.name, tables)
 
     @property
     def _keeps_velocities(self) -> bool:
-        """Whether the header's own velocities stay, which are about its own rest frequency."""
+        """Whether the result keeps the header's velocities, which refer to its rest frequency."""
         coordinates = self.image.coordinates
         is_velocity = coordinates.axis(self.axis).kind in DOPPLER_TYPES
         return self.keep_axis and is_velocity and coordinates.rest_frequency() is not None
@@ -199,14 +199,14 @@ class Collapse:
 
 
 def _index_within(outer: tuple[int, int, int], inner: tuple[int, int, int]) -> int:
-    """Return which pixel of a range another one, with the same step, begins at."""
+    """Return the index in ``outer`` at which ``inner`` begins; both have the same step."""
     return (inner[0] - outer[0]) // outer[2]
 
 
 def collapse(
     cube: Collapse, statistic: str, threads: int | None, progress: Progress | None
 ) -> Plane:
-    """Make the plane of one statistic, or of one of `PEAKS`."""
+    """Compute the plane of one statistic, or of one of `PEAKS`."""
     if statistic not in PEAKS:
         if cube.line != Line():
             raise usage(
@@ -228,9 +228,9 @@ def collapse(
     with reports() as costs:
         position = cube.reduced(f"{extreme}_position", threads, progress).reshape(-1)
     start, count, step = cube.where.ranges[cube.axis]
-    known = np.arange(count) * step + start if channels is None else channels.values
+    coordinates = np.arange(count) * step + start if channels is None else channels.values
     values = np.full(position.shape, np.nan)
-    values[position >= 0] = known[position[position >= 0]]
+    values[position >= 0] = coordinates[position[position >= 0]]
     unit = CHANNEL_UNIT if channels is None else channels.unit
     name = statistic if channels is not None else f"{statistic} (from 0)"
     return cube.plane(values, name, unit, channels, report=last(costs))
@@ -242,18 +242,18 @@ def moments(
     threads: int | None,
     progress: Progress | None,
 ) -> list[Plane]:
-    """Make moment maps in one pass."""
-    wanted: list[int] = []
+    """Compute moment maps in one pass."""
+    valid: list[int] = []
     for order in orders if np.iterable(orders) else [None]:
-        # The first invalid one ends the loop: a range may be long.
+        # Stop at the first invalid order: a range may be long.
         number = whole_number(order)
         if number is None or number not in ORDERS:
             raise usage(f"invalid moments {orders!r}: expected some of 0, 1 and 2", "use (0, 1, 2)")
-        wanted.append(number)
+        valid.append(number)
     channels = cube.channels()
     with reports() as costs:
         arrays = cube.pixels._reducer().moments(
-            wanted,
+            valid,
             cube.axis,
             np.ascontiguousarray(channels.values),
             cube.ranges,
@@ -262,10 +262,10 @@ def moments(
             progress=progress,
         )
     integral = product_text(cube.unit, channels.unit)
-    units = [channels.unit if order else integral for order in wanted]
+    units = [channels.unit if order else integral for order in valid]
     return [
         cube.plane(
             values, f"moment {order}", unit, channels, report=last(costs), is_integral=order == 0
         )
-        for order, values, unit in zip(wanted, arrays, units, strict=True)
+        for order, values, unit in zip(valid, arrays, units, strict=True)
     ]

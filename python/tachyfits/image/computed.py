@@ -1,6 +1,6 @@
-"""Images that are not of a file: with other cards, of arrays, of chunks, cut out of another.
+"""Images that do not come straight from a file: from other cards, arrays, Zarr chunks or cutouts.
 
-They do not pickle.
+They cannot be pickled.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 
 def with_cards(image: Image, cards: Cards, removed: Sequence[str] = ()) -> Image:
-    """Return an image with other cards, and without those of the keywords ``removed``."""
+    """Return an image with ``cards`` updated and the keywords ``removed`` dropped."""
     return _image_of(image._core_image().with_cards(list(cards), list(removed)))
 
 
 def image_of_pixels(pixels: NDArray[Any], cards: Cards, name: str) -> Image:
-    """Return an array as an image; ``name`` is that of its file, for messages."""
+    """Return an array as an image; ``name`` is the file name for messages."""
     return _image_of(_core.array_file(pixels, list(cards), name=name))
 
 
 def image_of_zarr_chunks(
     folder: os.PathLike[str], shape: Sequence[int], chunk: Sequence[int], pixel: str, like: Image
 ) -> Image:
-    """Return the chunks of an array of Zarr as an image with the cards of another.
+    """Return the chunks of a Zarr array as an image with the cards of ``like``.
 
-    ``chunk``: the shape of one. ``pixel``: their type by its name in NumPy.
+    ``chunk``: shape of a chunk. ``pixel``: NumPy name of the pixel type.
     """
     cards = [(card.keyword, card.value, card.comment) for card in like.header.cards]
     name = like.file.name
@@ -47,10 +47,10 @@ def cut_with_margins(
     ranges: Sequence[tuple[int, int, int]],
     margins: Sequence[tuple[int, int]],
 ) -> Image:
-    """Return a section, with undefined pixels around it.
+    """Return a section with undefined pixels around it.
 
-    ``ranges``: (start, count, step) along each NumPy axis. ``margins``: pixels before and after; ()
-    without any.
+    ``ranges``: (start, count, step) along each NumPy axis. ``margins``: number of pixels before and
+    after along each axis, or ().
     """
     return _image_of(image._core_image().cut(list(ranges), margins=list(margins)))
 

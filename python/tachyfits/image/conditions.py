@@ -1,6 +1,6 @@
 """Conditions on pixels: a threshold, a mask or an expression decides which pixels count.
 
-Pixels are compared as they are read, in the pass that uses them; the others become NaN.
+Conditions are evaluated in the pass that uses the pixels; pixels that fail become NaN.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from tachyfits.text.units import SPECTRAL
 if TYPE_CHECKING:
     from tachyfits.image.image import Image
 
-#: The name of the pixels in an expression.
+#: Name of the pixels in an expression.
 PIXEL = "pixel"
 
 _MASK_HINT = "give one that broadcasts to the image: of its shape, or of the shape of a plane"
 
-#: A comparison or none, a number, and a unit or none.
+#: An optional comparison, a number, and an optional unit.
 _THRESHOLD = re.compile(
     r"\s*(>=|<=|>|<)?\s*([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eEdD][-+]?\d+)?)\s*(.*?)\s*"
 )
@@ -41,14 +41,14 @@ _THRESHOLD = re.compile(
 
 @dataclass(frozen=True)
 class Threshold:
-    """A comparison with a number; ``unit`` None: in the unit of the pixels."""
+    """A comparison with a number; ``unit`` None means the unit of the pixels."""
 
     number: float
     unit: str | None = None
     operator: str = ">="
 
     def factor(self, unit: str | None) -> float | None:
-        """Return the factor from this unit to that of some pixels; None if they differ in kind."""
+        """Return the factor from this unit to another; None if they are incompatible."""
         if self.unit is None:
             return 1.0
         try:
@@ -57,7 +57,7 @@ class Threshold:
             return None
 
     def note(self, unit: str | None) -> str:
-        """Return the note for HISTORY about pixels in a unit."""
+        """Return the HISTORY note for pixels in ``unit``."""
         factor = self.factor(unit)
         number, of = (self.number, self.unit) if factor is None else (self.number * factor, unit)
         comparison = "of at least" if self.operator == ">=" else self.operator
@@ -78,14 +78,14 @@ class Mask:
 
 @dataclass(frozen=True)
 class ChannelMask(Mask):
-    """Pixels of some channels: which of the axis, by its NumPy number in the image."""
+    """Mask that selects channels along one axis, given by its NumPy number."""
 
     axis: int
     inside: NDArray[np.bool_] = field(compare=False)
 
     @staticmethod
     def of(image: Image, axis: int, inside: NDArray[np.bool_]) -> ChannelMask:
-        """Return the mask of some channels of an image."""
+        """Return the mask of the channels of an image where ``inside`` is true."""
         shape = [1] * image.ndim
         shape[axis] = inside.size
         edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(np.int8)))
@@ -116,7 +116,7 @@ Condition: TypeAlias = Threshold | Mask | PixelExpression
 
 
 def condition_of(image: Image, given: Any) -> Condition:
-    """Return the condition that ``where`` of a selection describes.
+    """Return the condition described by the ``where`` of a selection.
 
     Raises
     ------
@@ -135,22 +135,22 @@ def condition_of(image: Image, given: Any) -> Condition:
     return _mask_of(image, given)
 
 
-def _is_number(given: Any) -> bool:
-    """Say whether something is one number; truth values are a mask."""
-    if isinstance(given, (bool, np.bool_)) or hasattr(type(given), "_core_image"):
+def _is_number(value: Any) -> bool:
+    """Return whether the argument is a single number; bool is a mask."""
+    if isinstance(value, (bool, np.bool_)) or hasattr(type(value), "_core_image"):
         return False
-    dtype = getattr(given, "dtype", None)
-    return hasattr(given, "__float__") and np.ndim(given) == 0 and dtype != np.bool_
+    dtype = getattr(value, "dtype", None)
+    return hasattr(value, "__float__") and np.ndim(value) == 0 and dtype != np.bool_
 
 
-def _number(given: Any) -> float:
-    with foreign_errors(f"invalid threshold {given!r}", "give a number, or a quantity"):
-        return float(given)
+def _number(value: Any) -> float:
+    with foreign_errors(f"invalid threshold {value!r}", "give a number, or a quantity"):
+        return float(value)
 
 
 def _of_text(image: Image, text: str) -> Condition:
-    if found := _THRESHOLD.fullmatch(text):
-        operator, number, unit = found[1] or ">=", found[2].upper().replace("D", "E"), found[3]
+    if match := _THRESHOLD.fullmatch(text):
+        operator, number, unit = match[1] or ">=", match[2].upper().replace("D", "E"), match[3]
         if unit:
             asked_pixel_unit(unit)
         return Threshold(float(number), unit or None, operator)
@@ -166,7 +166,7 @@ def _of_text(image: Image, text: str) -> Condition:
 
 
 def _is_expression(text: str) -> bool:
-    """Say whether text is an expression of the pixels, and not the path of a mask."""
+    """Return whether text is an expression of the pixels, not the path of a mask."""
     try:
         names = _core.expression_names(text)
     except _core.UsageError:
@@ -184,22 +184,22 @@ def _is_expression(text: str) -> bool:
     return False
 
 
-def _mask_of(image: Image, given: Any) -> Mask:
-    is_plane = isinstance(given, Measured) and given.ndim == 2
-    opened = given if is_plane else resolve(given)
+def _mask_of(image: Image, value: Any) -> Mask:
+    is_plane = isinstance(value, Measured) and value.ndim == 2
+    opened = value if is_plane else resolve(value)
     tell_differences((image, opened))
-    mask = resolve(on_sky(given.values, image)) if is_plane else opened
+    mask = resolve(on_sky(value.values, image)) if is_plane else opened
     file = getattr(getattr(mask, "file", None), "name", None)
-    is_path = isinstance(given, (str, os.PathLike))
-    name = os.fspath(given) if is_path else file if hasattr(given, "file") else None
+    is_path = isinstance(value, (str, os.PathLike))
+    name = os.fspath(value) if is_path else file if hasattr(value, "file") else None
     text = printable(name or "given as an array").encode("ascii", "backslashreplace").decode()
-    found = Mask(mask, text)
-    masked(image, image, (found,))
-    return found
+    condition = Mask(mask, text)
+    masked(image, image, (condition,))
+    return condition
 
 
 def threshold_of_values(image: Image, number: float, unit: str | None) -> Threshold:
-    """Return a threshold in the unit of values that a unit for results may have, as "K, km/s"."""
+    """Return a threshold in the value unit of a result unit: K for "K, km/s"."""
     axis = image.channel_axis
     own = "" if axis is None else image.coordinates.axis(axis).unit
     return Threshold(number, None if unit is None else split_units(unit, (*SPECTRAL, own))[1])
@@ -210,27 +210,27 @@ def masked(
 ) -> Image:
     """Return an image with NaN where a condition is false.
 
-    Conditions are on the pixels of ``source``, or on the same pixels in another unit, ``pixels``.
-    ``result``: an expression of `PIXEL` in the place of the pixels.
+    Conditions apply to the pixels of ``source``, or to ``pixels``, the same pixels in another unit.
+    ``result``: an expression of `PIXEL` that replaces the pixels.
     """
     if not conditions and not result:
         return pixels
     is_float = pixels.bitpix == -8 * pixels.dtype.itemsize
     if is_float and not result and all(isinstance(each, ChannelMask) for each in conditions):
-        # Channels of a mask alone need not be read.
+        # With a channel mask alone, masked channels need not be read.
         for each in conditions:
             assert isinstance(each, ChannelMask)
             pixels = pixels._with_channels(each.axis, each.inside)
         return pixels
     texts = _Texts(source)
     parts = [_condition_text(condition, pixels, texts) for condition in conditions]
-    shown = texts.of_pixels(result) if result else texts.of(pixels)
-    # The type of the pixels, or one that holds their values as they are.
+    text = texts.of_pixels(result) if result else texts.of(pixels)
+    # The pixel type, or one that represents its values exactly.
     dtype = "float32" if pixels.dtype == np.float32 else "float64"
     unit = None if pixels is source else pixels.unit or ""
     try:
-        expression = f"where({' and '.join(parts) or '1'}, {shown}, nan)"
-        found = computed(expression, texts.inputs, dtype, unit)
+        expression = f"where({' and '.join(parts) or '1'}, {text}, nan)"
+        image = computed(expression, texts.inputs, dtype, unit)
     except _core.UsageError as error:
         masks = [each.image for each in conditions if isinstance(each, Mask)]
         if not any(hasattr(mask, "shape") for mask in masks):
@@ -238,14 +238,14 @@ def masked(
         shapes = (" x ".join(map(str, reversed(each.shape))) for each in (masks[0], pixels))
         problem = "a mask of {} pixels does not broadcast to an image of {}".format(*shapes)
         raise usage(f"{problem} (NAXIS1 first)", _MASK_HINT) from error
-    if found.shape != pixels.shape:
-        problem = f"a mask that makes {found.shape} of an image of shape {pixels.shape}"
+    if image.shape != pixels.shape:
+        problem = f"a mask that makes {image.shape} of an image of shape {pixels.shape}"
         raise usage(problem, _MASK_HINT)
-    return found
+    return image
 
 
 class _Texts:
-    """Texts of operands, and the inputs that they name, so that each input is read once."""
+    """Texts of operands and the inputs that they name; each input is read once."""
 
     def __init__(self, source: Image) -> None:
         self.inputs: dict[str, Any] = {}
@@ -253,7 +253,7 @@ class _Texts:
         self._names: dict[int, str] = {}
 
     def of(self, value: Any) -> str:
-        """Return the text of an image, by what it is computed from, or of a number."""
+        """Return the text of a number, or of the expression that computes an image."""
         formula = None if value is self._source else formula_of(value)
         if formula is None or formula.parts[0] is value:
             return self._name(value)
@@ -261,7 +261,7 @@ class _Texts:
         return f"({''.join(part if isinstance(part, str) else self._name(part) for part in parts)})"
 
     def of_mask(self, mask: Any) -> str:
-        """Return the text of a mask; one that operators made of the source is in its pass."""
+        """Return the text of a mask; masks computed from the source are evaluated in its pass."""
         is_exact = getattr(mask, "dtype", None) == np.bool_ and mask.ndim == self._source.ndim
         return self.of(mask) if is_exact or isinstance(mask, float) else self._name(mask)
 
@@ -278,7 +278,7 @@ class _Texts:
 
 
 def _condition_text(condition: Condition, pixels: Image, texts: _Texts) -> str:
-    """Return a condition in the text of an expression."""
+    """Return a condition as the text of an expression."""
     if isinstance(condition, Mask):
         name = texts.of_mask(condition.image)
         return f"not isnan({name}) and {name} != 0"
@@ -290,10 +290,10 @@ def _condition_text(condition: Condition, pixels: Image, texts: _Texts) -> str:
     factor = own.factor(pixels.unit)
     if factor is None:
         try:
-            other = converted(source, own.unit, Asked(), "float64")
+            operand = converted(source, own.unit, Asked(), "float64")
         except _core.UsageError as error:
             reason, _, hint = str(error).partition("\nhint: ")
             problem = f"invalid threshold in {own.unit}: expected a unit like {source.unit}"
             raise usage(f"{problem}; {reason}", hint) from error
-        return f"{texts.of(other)} {own.operator} {texts.of(own.number)}"
+        return f"{texts.of(operand)} {own.operator} {texts.of(own.number)}"
     return f"{texts.of(pixels)} {own.operator} {texts.of(own.number * factor)}"

@@ -19,7 +19,7 @@ from tachyfits.results.spectrum import Spectrum
 from tachyfits.text.region_input import OneRegion, Regions
 from tachyfits.text.statistic_names import StatisticName
 
-#: The statistics of `Cube.spectrum`.
+#: Statistics of `Cube.spectrum`.
 SpectrumStatistic: TypeAlias = Literal[StatisticName, "flux"]
 
 
@@ -72,8 +72,8 @@ class Cube(Fitting):
         Parameters
         ----------
         region
-            Short for ``select(region).spectrum()``: a region in pixels or on the sky, or what
-            `tachyfits.region` makes one of; or a list of them (which gives a list of spectra).
+            Short for ``select(region).spectrum()``: a region in pixels or on the sky, or an
+            argument of `tachyfits.region`; or a list of them (which gives a list of spectra).
         statistic
             A name of `tachyfits.info.statistics`; "median", "mad", "percentile90" (or any other);
             or "flux": the sum of the pixels times their solid angle, in Jy for Jy/beam.
@@ -84,9 +84,9 @@ class Cube(Fitting):
         rest, convention, rest_medium
             As in `moments`.
         weights
-            "exact": each pixel counts by its share inside the region, as in photutils, for the
-            statistics sum, mean and flux. None: pixels whose centre is inside. Shapes on the sky
-            are taken as shapes of pixels, with the scale at their centre.
+            "exact": each pixel is weighted by its fraction inside the region, as in photutils, for
+            the statistics sum, mean and flux. None: pixels whose centre is inside. Shapes on the
+            sky are converted to shapes in pixels with the scale at their centre.
 
         Examples
         --------
@@ -99,8 +99,8 @@ class Cube(Fitting):
         """
         line = Line(unit, rest, convention, rest_medium)
         choice = self._chosen_pixels(region)
-        found = spectra(choice, statistic, weights, line, threads=threads, progress=progress)
-        return found[0] if choice.regions.count is None else found
+        results = spectra(choice, statistic, weights, line, threads=threads, progress=progress)
+        return results[0] if choice.regions.count is None else results
 
     def collapse(
         self,
@@ -129,7 +129,7 @@ class Cube(Fitting):
         rest, convention, rest_medium
             As in `moments`.
         keep_axis
-            Keep the spectral axis with length 1 in the header and in written files.
+            Keep the spectral axis, with length 1, in the header and in written files.
 
         Examples
         --------
@@ -151,13 +151,13 @@ class Cube(Fitting):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Plane:
-        """Return the pixels of an image, or of one channel of a cube, to draw or to write.
+        """Return the pixels of an image, or of one channel of a cube, to plot or to write.
 
         Parameters
         ----------
         section
-            A NumPy index expression that leaves two axes (others of length 1): ``np.s_[10]`` is
-            a channel of a cube. None: everything.
+            A NumPy index expression that keeps two axes (others of length 1): ``np.s_[10]`` is a
+            channel of a cube. None: everything.
 
         Examples
         --------
@@ -179,7 +179,7 @@ class Cube(Fitting):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Plane:
-        """Return one moment map along the spectral axis; parameters as of `moments`.
+        """Return one moment map along the spectral axis; see `moments` for the parameters.
 
         Examples
         --------
@@ -210,23 +210,23 @@ class Cube(Fitting):
         of the pixels times that of the axis. If the requested coordinates are not equally spaced,
         each channel has its own width, with edges half a channel on either side. Moment 1 is the
         mean coordinate weighted by the pixels, moment 2 the dispersion about it: the square root of
-        the weighted mean square (CASA, MIRIAD; spectral-cube gives its square). Widths do not
-        weight these two, as in other packages. NaN and BLANK are ignored. The result is NaN if no
-        pixel is defined, if the weights add up to 0, or if negative ones make the mean square
-        negative.
+        the weighted mean square (CASA, MIRIAD; spectral-cube gives its square). As in other
+        packages, channel widths do not weight these two. NaN and BLANK are ignored. The result is
+        NaN if no pixel is defined, if the weights add up to 0, or if negative weights make the mean
+        square negative.
 
         Parameters
         ----------
         orders
-            Of 0, 1 and 2.
+            Orders: 0, 1 or 2.
         unit
             Unit of the coordinate: "km/s", "GHz", "um", ..., in any letter case; None: that of the
             header. Also of the pixels ("K"), which are converted by `Image.to`, or both: "K, km/s".
             An axis without a coordinate is counted in pixels from 1, as in FITS.
         rest
-            Rest frequency or wavelength with its unit, "230.538 GHz" or a Quantity; None:
-            RESTFRQ or RESTWAV (in vacuum). Another one than the header's gives velocities about
-            another line, also where the axis has velocities itself.
+            Rest frequency or wavelength with its unit, "230.538 GHz" or a Quantity; None: RESTFRQ
+            or RESTWAV (in vacuum). A rest frequency other than the header's gives velocities about
+            another line, even if the axis itself is in velocities.
         convention
             "radio", "optical" or "relativistic" velocities; None: those of the axis, or "radio" for
             frequencies and "optical" for wavelengths. A HISTORY card records it. Wavelengths in air
@@ -238,9 +238,8 @@ class Cube(Fitting):
         keep_axis
             As in `collapse`.
 
-        Channels of noise alone spoil moments 1 and 2: `select` chooses channels, regions and
-        values, in the same pass. Outside of regions the maps are NaN, and only the box around them
-        is read.
+        Channels of pure noise spoil moments 1 and 2: `select` chooses channels, regions and values,
+        in the same pass. Outside of regions the maps are NaN, and only the box around them is read.
 
         Examples
         --------

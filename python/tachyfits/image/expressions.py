@@ -1,8 +1,8 @@
 """Expressions: images computed from images, pixel by pixel, from a text or from operators.
 
 The engine parses and computes the text. This module finds an image for each input, and converts
-operators on images to a text over the images that they name, so that a chain of operators is one
-pass over its inputs.
+operators on images to a text over their input images, so that a chain of operators is one pass over
+its inputs.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 #: Name of an array in memory.
 ARRAY_NAME = "<array>"
 
-#: The most characters of an expression that operators build: beyond it, the expression so far
-#: becomes a separate image.
+#: Maximum length of an expression built by operators, in characters; a longer one becomes a
+#: separate image.
 MOST_CHARACTERS = 8000
 
 
 @dataclass(frozen=True)
 class Along:
-    """A spectrum and its axis in a result; made by `along`."""
+    """A spectrum and the axis of the result along which it lies; returned by `along`."""
 
     spectrum: Any
     axis: int | str
@@ -55,19 +55,19 @@ class Along:
 class Numbers:
     """Numbers that broadcast to a result, such as a factor per channel.
 
-    Like a number they have neither a unit nor an effect on the type of the result.
+    As plain numbers, they have no unit and do not affect the type of the result.
     """
 
     spectrum: Any
 
 
 def numbers(array: NDArray[np.float64]) -> Numbers:
-    """Return an array as numbers of an expression."""
+    """Return an array as an operand of an expression that counts as a number."""
     return Numbers(_of_array(array))
 
 
 def factor_operand(factor: NDArray[np.float64]) -> Numbers | float:
-    """Return a factor, or factors that broadcast to a result, as an operand of an expression."""
+    """Return a factor, or an array of factors that broadcasts to a result, as an operand."""
     return numbers(factor) if factor.ndim else float(factor)
 
 
@@ -108,11 +108,11 @@ def evaluate(
     Parameters
     ----------
     expression
-        Names, numbers and ``pi e nan inf``; ``+ - * / // % **``; ``< <= > >= == !=`` (1 where
-        true, else 0); ``and or not``, ``&& || !`` and, as NumPy has them, ``& | ~``; brackets; and
-        the functions of `tachyfits.info.functions`: ``abs sqrt exp log log10 sin cos tan asin acos
-        atan atan2 sinh cosh tanh floor ceil round isnan isfinite where(condition, a, b)
-        clip(x, low, high) min(a, b, ...) max(a, b, ...)``. Precedence is Python's.
+        Names, numbers and ``pi e nan inf``; ``+ - * / // % **``; ``< <= > >= == !=`` (1 where true,
+        else 0); ``and or not``, ``&& || !`` and, as in NumPy, ``& | ~``; brackets; and the
+        functions of `tachyfits.info.functions`: ``abs sqrt exp log log10 sin cos tan asin acos atan
+        atan2 sinh cosh tanh floor ceil round isnan isfinite where(condition, a, b) clip(x, low,
+        high) min(a, b, ...) max(a, b, ...)``. Precedence is as in Python.
     dtype
         "float32" or "float64"; None: bool for a comparison or another condition, else float32 if
         every image has float32 pixels or integers of at most 16 bits, and float64 for others.
@@ -120,11 +120,12 @@ def evaluate(
         error when it is computed.
     unit
         Unit of the result, as text or an astropy unit. Values whose unit is certain are converted
-        to it, in the same pass, as by `Image.to`; of others the unit is stated. "": no unit, and
-        values of any units are plain numbers.
+        to it, in the same pass, as by `Image.to`; for others the unit is only stated. "": no unit,
+        and values of any units are plain numbers.
     strict
-        Refuse inputs whose pixels are at other places than those of the first, on the sky or along
-        the spectral axis, by more than a thousandth of a pixel. Otherwise they give a warning.
+        Refuse inputs whose pixels are at other positions than the first input's, on the sky or
+        along the spectral axis, by more than a thousandth of a pixel. Otherwise they give a
+        warning.
     **inputs
         For each name an `Image`, a `File` or a path (the first HDU with pixels), a NumPy array or
         an object that converts to one, a number, an astropy quantity (in the unit of the images if
@@ -136,14 +137,15 @@ def evaluate(
     -------
     Image
         With the header of the first image of its shape, HISTORY of the operation, and BUNIT if it
-        is certain (sums of equal units, products with numbers). NaN and BLANK are NaN in
-        arithmetic; a comparison with them is false (``!=`` true); as a truth value they are true.
-        Computed box by box in bounded memory; each input is read once, however often it is named.
+        is certain (sums of equal units, products with numbers). In arithmetic, NaN and BLANK are
+        NaN; comparisons with them are false (``!=`` true); as truth values they are true. Computed
+        box by box in bounded memory; each input is read once, however often it is named.
 
     Warns
     -----
     TachyfitsWarning
-        Pixels of two inputs are at different places; it names the first card that differs.
+        Pixels of two inputs are at different positions; the message names the first card that
+        differs.
 
     Raises
     ------
@@ -180,7 +182,7 @@ def evaluated(
 ) -> Image:
     """Return the image of an expression; see `evaluate`.
 
-    ``asked``: what a conversion to ``unit`` depends on, in place of the header.
+    ``asked``: beam, frequency and rest of a conversion to ``unit``, instead of the header's.
     """
     inputs = {name: _opened(value) for name, value in inputs.items()}
     tell_differences(
@@ -188,34 +190,34 @@ def evaluated(
         strict=strict,
     )
     plain = {name: resolve(value) for name, value in inputs.items() if not has_unit(value)}
-    # The engine compares units as texts.
+    # The engine compares units as text.
     units = [image.unit for image in plain.values() if isinstance(image, Hdu) and image.unit]
-    found = {
+    operands = {
         name: plain[name] if name in plain else _of_amount(value, units)
         for name, value in inputs.items()
     }
     text = None if unit is None else text_of_unit(unit) or ""
     if text == "":
-        return computed(expression, found, dtype, text)
-    result = computed(expression, found, dtype)
+        return computed(expression, operands, dtype, text)
+    result = computed(expression, operands, dtype)
     if text is None:
         return result
     if result.unit in (None, text):
-        return computed(expression, found, dtype, text)
+        return computed(expression, operands, dtype, text)
     text, factor = factor_between(result.unit, unit, setting_of(result, asked or Asked()))
     if factor.ndim == 0 and factor == 1:
-        return computed(expression, found, dtype, text)
-    # Within the expression, so that the values are rounded once.
-    name = next(name for name in _names() if name not in found)
+        return computed(expression, operands, dtype, text)
+    # Scale within the expression, so that the values are rounded once.
+    name = next(name for name in _names() if name not in operands)
     return computed(
-        f"({expression}) * {name}", {**found, name: factor_operand(factor)}, dtype, text
+        f"({expression}) * {name}", {**operands, name: factor_operand(factor)}, dtype, text
     )
 
 
 def computed(
     expression: str, inputs: dict[str, Any], dtype: str | None, unit: str | None = None
 ) -> Image:
-    """Return the image of an expression whose inputs are resolved, and told where they differ."""
+    """Return the image of an expression with resolved inputs; warn if their positions differ."""
     image: Image = _file(expression, inputs, dtype, unit)[0]
     return image
 
@@ -225,7 +227,7 @@ def _file(
 ) -> File:
     """Return the file of an expression; also called to unpickle it.
 
-    ``unit``: BUNIT, "" for none; None: the engine finds it.
+    ``unit``: BUNIT, or "" for no unit; None: the engine finds it.
     """
     images = [
         value.spectrum if isinstance(value, (Along, Numbers)) else value
@@ -237,10 +239,10 @@ def _file(
         (value.ndim for value in inputs.values() if not isinstance(value, (float, Along, Numbers))),
         default=0,
     )
-    given = [(name, _given(value, ndim)) for name, value in inputs.items()]
+    arguments = [(name, _given(value, ndim)) for name, value in inputs.items()]
     if unit is None:
-        _check_units(expression, _core.expression_mixed_units(expression, given))
-    core = _core.evaluate(expression, given, dtype=dtype, unit=unit)
+        _check_units(expression, _core.expression_mixed_units(expression, arguments))
+    core = _core.evaluate(expression, arguments, dtype=dtype, unit=unit)
     strict = any(file.is_strict for file in files)
     buffering = files[0].buffering if files else "auto"
     recipe = (_file, (expression, inputs, dtype, unit))
@@ -248,7 +250,7 @@ def _file(
 
 
 def _check_units(expression: str, mixed: list[tuple[str, str]]) -> None:
-    """Refuse sums and comparisons of different units, unless one of them is unknown."""
+    """Refuse sums and comparisons of different units, unless one unit is unknown."""
     for left, right in mixed:
         first, second = pixel_unit(left), pixel_unit(right)
         if first is None or second is None or first == second:
@@ -266,7 +268,7 @@ def _check_units(expression: str, mixed: list[tuple[str, str]]) -> None:
 
 
 def _given(value: Any, ndim: int) -> float | _core.Image | tuple[_core.Image, int | None]:
-    """Return an input for the engine; ``ndim`` is that of the result."""
+    """Return an input for the engine; ``ndim`` is the number of axes of the result."""
     if isinstance(value, float):
         return value
     if isinstance(value, Numbers):
@@ -278,14 +280,14 @@ def _given(value: Any, ndim: int) -> float | _core.Image | tuple[_core.Image, in
 
 
 def _opened(value: Any) -> Any:
-    """Return an input, of a file its image."""
+    """Return an input, opening files to images."""
     if isinstance(value, (str, os.PathLike)):
         value = open_file(value)
     return value.image() if isinstance(value, File) else value
 
 
 def resolve(value: Any) -> Image | Along | float:
-    """Find the image, the spectrum or the number of an argument."""
+    """Return the image, the spectrum or the number of an argument."""
     if isinstance(value, Pixels):
         return cast("Image", value)
     if has_unit(value):
@@ -307,13 +309,13 @@ def resolve(value: Any) -> Image | Along | float:
 
 
 def _of_amount(value: Any, units: Iterable[str] = ()) -> Image | Along | float:
-    """Return a quantity as an image in memory with its unit, one of ``units`` if possible."""
+    """Return a quantity as an image in memory with its unit, preferring one of ``units``."""
     number, unit = amount(value, units)
     return _of_array(np.atleast_1d(np.asarray(number)), unit) if unit else resolve(number)
 
 
 def image_of_array(array: NDArray[Any], header: Header, companions: bytes = b"") -> Image:
-    """Return an array as an image in memory with these cards, and the HDUs that these need."""
+    """Return an array as an image in memory with these cards and their companion HDUs."""
     cards = [tuple(card) for card in header.cards]
     if companions:
         image: Image = _plane_file(array, tuple(cards), companions)[0]
@@ -339,8 +341,8 @@ def _of_array(
             f"invalid input: an array of {array.dtype} and shape {array.shape}",
             "give an Image, a path, an array of real numbers or a number",
         )
-    wanted = {"b": "uint8", "f": "float32" if size < 4 else f"float{8 * size}"}
-    native = np.dtype(wanted.get(kind, array.dtype.newbyteorder("=")))
+    types = {"b": "uint8", "f": "float32" if size < 4 else f"float{8 * size}"}
+    native = np.dtype(types.get(kind, array.dtype.newbyteorder("=")))
     cards = (*cards, ("BUNIT", unit, "")) if unit else cards
     image: Image = _array_file(np.ascontiguousarray(array, dtype=native), tuple(cards))[0]
     return image
@@ -352,22 +354,22 @@ def _array_file(array: NDArray[Any], cards: tuple[tuple[str, Any, str], ...] = (
     return File.computed(core, (_array_file, (array, cards)))
 
 
-#: The unit of expressions without quantities: the engine finds it.
+#: Unit of expressions without quantities: the engine finds it.
 ENGINES = object()
 
 
 @dataclass(frozen=True)
 class Formula:
-    """An expression built by operators: pieces of text, and the inputs between them.
+    """An expression built by operators: pieces of text and the inputs between them.
 
     Attributes
     ----------
     parts
-        Text and inputs (images, spectra along an axis), alternating in order.
+        Text and inputs (images, spectra along an axis), alternating.
     power
-        Precedence of its outermost operator.
+        Precedence of the outermost operator.
     unit
-        Its unit if a quantity takes part, as in `tachyfits.results.quantities`; else `ENGINES`.
+        The unit if a quantity takes part, as in `tachyfits.results.quantities`; else `ENGINES`.
     """
 
     parts: tuple[Any, ...]
@@ -375,11 +377,11 @@ class Formula:
     unit: Any = ENGINES
 
     def characters(self) -> int:
-        """Return about how long the text is."""
+        """Return the approximate length of the text."""
         return sum(len(part) if isinstance(part, str) else 4 for part in self.parts)
 
     def within(self, least: int) -> tuple[Any, ...]:
-        """Return the parts, in brackets if operators around it bind tighter."""
+        """Return the parts, in brackets if the surrounding operator binds tighter."""
         return self.parts if self.power >= least else ("(", *self.parts, ")")
 
     def image(self, dtype: str | None = None) -> Image:
@@ -411,16 +413,16 @@ class Formula:
             return unit
         if not any(isinstance(part, str) for part in self.parts):
             source = self.parts[0]
-            found = source.spectrum if isinstance(source, (Along, Numbers)) else source
-            # An array is an image in memory, and a number for quantities.
-            return found.unit or ("" if found.file.name == ARRAY_NAME else None)
+            operand = source.spectrum if isinstance(source, (Along, Numbers)) else source
+            # An array in memory has no unit: quantities treat it as a plain number.
+            return operand.unit or ("" if operand.file.name == ARRAY_NAME else None)
         if all(isinstance(part, str) for part in self.parts):
             return ""
         return self.image().unit
 
 
 def _names() -> Iterator[str]:
-    """Give names for inputs: a, b, c, d, and then more."""
+    """Yield names for inputs: a, b, c, d, and so on."""
     yield from "abcd"
     for number in itertools.count(5):
         yield f"v{number}"
@@ -431,7 +433,7 @@ ATOM = 11
 
 
 def on_sky(plane: NDArray[Any], image: Pixels | None) -> NDArray[Any]:
-    """Return a plane with its axes where the sky of an image is, which need not be the last two."""
+    """Return a plane with its axes moved to the sky axes of an image."""
     if image is None or image.ndim < 3:
         return plane
     sky = image.coordinates.sky_axes(image.channel_axis)
@@ -444,7 +446,7 @@ def on_sky(plane: NDArray[Any], image: Pixels | None) -> NDArray[Any]:
 def formula_of(value: Any, beside: Any = None) -> Formula | None:
     """Return an operand as a formula; None for any other object.
 
-    ``beside``: an image along whose spectral axis a spectrum lies, and on whose sky a plane.
+    ``beside``: an image whose spectral axis a spectrum follows, and whose sky a plane covers.
     """
     if isinstance(value, Pixels):
         formula: Formula | None = getattr(value, "_formula", None)

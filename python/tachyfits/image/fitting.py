@@ -1,6 +1,7 @@
 """Fits of the spectrum of each pixel, and images without baselines.
 
-The engine fits. This chooses the pixels and the channels, and makes planes of the numbers.
+The engine fits. This module chooses the pixels and the channels, and converts the numbers to
+planes.
 """
 
 from __future__ import annotations
@@ -61,32 +62,32 @@ class Fitting(Selecting):
         """Fit Gaussians to the spectrum of each pixel, all in one pass over the pixels.
 
         The sum of squared residuals is minimised by the method of Levenberg and Marquardt with
-        analytic first and second derivatives. The first values are moments of the residual about
-        its highest peak, up or down: of the spectrum less a baseline that leaves out channels
-        beyond twice the rms, and then, for each further Gaussian, of what the fit before left; half
-        of the widest Gaussian is tried instead, and the better minimum is kept. A fit has converged
-        if the next step would change no parameter by more than a ten-millionth of its error, within
-        100 steps. Results have the same bits for any number of threads and any order of the axes in
-        memory.
+        analytic first and second derivatives. Initial values are moments of the residual about its
+        highest peak, positive or negative. The first residual is the spectrum less a baseline that
+        leaves out channels beyond twice the rms; each further Gaussian starts from the residual of
+        the previous fit. Half of the widest Gaussian is tried instead, and the better minimum is
+        kept. A fit has converged if the next step would change no parameter by more than a
+        ten-millionth of its error, within 100 steps. Results have the same bits for any number of
+        threads and any order of the axes in memory.
 
         Parameters
         ----------
         n
-            How many Gaussians: 1 to 3.
+            Number of Gaussians: 1 to 3.
         channels
-            The channels that are fitted, as of `select`: a slice, a range with a unit, or a list of
-            them. None: all.
+            Channels to fit, as of `select`: a slice, a range with a unit, or a list of them. None:
+            all.
         baseline
             Order, 0 to 5, of a polynomial that is fitted together with the Gaussians. None: no
-            baseline is fitted, as suits a cube of `subtract_baseline`.
+            baseline, which suits the result of `subtract_baseline`.
         noise
-            The standard deviation of a channel, in the unit of the values or as a quantity: errors
-            and chi² are about it. None: errors are about the rms of the residuals.
+            Standard deviation of a channel, in the unit of the values or as a quantity, for errors
+            and chi². None: errors are based on the rms of the residuals.
         limits
             Lowest and highest values by the names "amplitude", "centre" and "fwhm", in the units of
             the results; None for an open end. By default, the centre is between the first and the
-            last channel that is fitted, the width at least one channel and at most their distance.
-            A fit whose best value lies beyond a limit failed.
+            last fitted channel, the width at least one channel and at most their distance. A fit
+            whose best value lies beyond a limit fails.
         unit, rest, convention
             As in `moments`.
 
@@ -95,8 +96,8 @@ class Fitting(Selecting):
         GaussianFits
             Maps of shape (y, x), float64: amplitude in the unit of the values, centre and full
             width at half maximum (FWHM) in that of the axis, their standard errors, chi² and flags.
-            NaN where a fit failed and outside of regions. Channels that are NaN or BLANK are
-            ignored; a spectrum with an infinite one fails.
+            NaN where a fit failed and outside of regions. NaN and BLANK channels are ignored; a
+            spectrum with an infinite channel fails.
 
         Raises
         ------
@@ -121,22 +122,22 @@ class Fitting(Selecting):
         image = self if channels is None else self.select(channels=channels)
         line = Line(unit, rest, convention)
         cube = Collapse.of(image._chosen_pixels(), False, line)
-        known = cube.channels()
-        axis = FitAxis(known.values, known.widths)
+        coordinates = cube.channels()
+        axis = FitAxis(coordinates.values, coordinates.widths)
         request = FitRequest.of(n, baseline, noise, limits, cube.unit, axis)
         with reports() as costs:
             arrays = cube.pixels._reducer().fit_gaussians(
                 request.n,
                 cube.axis,
-                np.ascontiguousarray(known.values),
+                np.ascontiguousarray(coordinates.values),
                 request.limits,
                 cube.ranges,
                 **request.options,
                 threads=cube.image._threads(threads),
                 progress=progress,
             )
-        maps = _Maps(cube, known, last(costs))
-        units = units_of(cube.unit, known.unit)
+        maps = _Maps(cube, coordinates, last(costs))
+        units = units_of(cube.unit, coordinates.unit)
         components = []
         for number in range(request.n):
             planes = []
@@ -168,19 +169,19 @@ class Fitting(Selecting):
         Parameters
         ----------
         order
-            Of the polynomial: 0 for a constant, 1 for a straight line, up to 9.
+            Order of the polynomial: 0 for a constant, 1 for a straight line, up to 9.
         channels
-            The channels without lines, as of `fit_gaussians`.
+            Channels without lines, as of `fit_gaussians`.
         noise, unit, rest, convention
             As of `fit_gaussians`.
 
         Returns
         -------
         BaselineFits
-            Maps of the coefficients of powers of the distance to the coordinate of the channel in
-            the middle, their errors, the rms of the residuals and flags. NaN where a spectrum has
-            no more defined channels than the order, or an infinite one. With as many channels as
-            coefficients, errors and rms are NaN unless the noise is given.
+            Maps of the coefficients of powers of the distance to the coordinate of the middle
+            channel, their errors, the rms of the residuals and flags. NaN where a spectrum has no
+            more defined channels than the order, or an infinite channel. With as many channels as
+            coefficients, errors and rms are NaN unless ``noise`` is set.
 
         Examples
         --------
@@ -192,42 +193,43 @@ class Fitting(Selecting):
         number = order_of(order, MOST_ORDER)
         image = self if channels is None else self.select(channels=channels)
         cube = Collapse.of(image._chosen_pixels(), False, Line(unit, rest, convention))
-        known = cube.channels()
+        coordinates = cube.channels()
         noise = noise_of(noise, cube.unit)
         with reports() as costs:
             arrays = cube.pixels._reducer().fit_baseline(
                 number,
                 cube.axis,
-                np.ascontiguousarray(known.values),
-                np.ones(len(known.values), dtype=np.bool_),
+                np.ascontiguousarray(coordinates.values),
+                np.ones(len(coordinates.values), dtype=np.bool_),
                 cube.ranges,
                 noise=noise,
                 threads=cube.image._threads(threads),
                 progress=progress,
             )
-        return BaselineFits(**_Maps(cube, known, last(costs)).common(arrays, noise, 0))
+        return BaselineFits(**_Maps(cube, coordinates, last(costs)).common(arrays, noise, 0))
 
     def subtract_baseline(self, order: int = 1, *, channels: AskedChannels = None) -> Image:
         """Subtract a polynomial from each spectrum; computed when the result is read or written.
 
         The polynomial is fitted by least squares to the channels without lines. A spectrum is
-        fitted when one of its pixels is first needed, and its coefficients are kept. Memory is
-        bounded by these: 8 bytes times the number of coefficients for each pixel of the sky.
+        fitted when one of its pixels is first needed, and its coefficients are cached: they take 8
+        bytes times the number of coefficients for each pixel of the sky.
 
         Parameters
         ----------
         order
-            Of the polynomial: 0 for a constant, 1 for a straight line, up to 9.
+            Order of the polynomial: 0 for a constant, 1 for a straight line, up to 9.
         channels
-            The channels without lines, as of `select`: a slice, a range with a unit, or a list of
-            them. None: all.
+            Channels without lines, as of `select`: a slice, a range with a unit, or a list of them.
+            None: all.
 
         Returns
         -------
         Image
-            Of the same shape: float32 for float32 pixels and integers of up to 16 bits, float64 for
-            others. Undefined pixels stay undefined. A spectrum with fewer defined channels than
-            coefficients, or an infinite one, becomes NaN. A HISTORY card names the channels.
+            Same shape as this image: float32 for float32 pixels and integers of up to 16 bits,
+            float64 for others. Undefined pixels stay undefined. A spectrum with fewer defined
+            channels than coefficients, or an infinite channel, becomes NaN. A HISTORY card names
+            the channels.
 
         Raises
         ------
@@ -246,16 +248,16 @@ class Fitting(Selecting):
         coordinates = self.coordinates
         axis = coordinates.required_channel_axis()
         length = self.shape[axis]
-        used = channel_mask(coordinates, axis, length, channels, Line())
+        mask = channel_mask(coordinates, axis, length, channels, Line())
         values = channels_of(coordinates, axis, (0, length, 1), Line()).values
         core = self._core_image().subtract_baseline(
-            number, axis, np.ascontiguousarray(values), used
+            number, axis, np.ascontiguousarray(values), mask
         )
         return self._computed(core, "subtract_baseline", order, channels=channels)
 
 
 class _Maps:
-    """Planes of the numbers of fits."""
+    """Planes of fit results."""
 
     def __init__(self, cube: Collapse, channels: Channels, report: Report | None) -> None:
         self.cube = cube

@@ -1,4 +1,4 @@
-"""Flux of regions: sums of pixels times their solid angle, of images of any number of axes."""
+"""Flux of regions: the sum of pixels times their solid angle, for images of any number of axes."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ class Flux(Selecting):
         Parameters
         ----------
         region
-            Short for ``select(region).flux()``: a region, or what `tachyfits.region` makes one of;
-            or a list of them, or a file of several (the result then has a first axis for them).
+            Short for ``select(region).flux()``: a region, or an argument of `tachyfits.region`; or
+            a list of them, or a file of several (the result then has a first axis for them).
         unit
             Unit of the flux; None: Jy for Jy/beam and K, MJy for MJy/sr, and so on.
         frequency, beam
             As in `Image.to`, where the unit of the pixels needs them.
         weights
-            "exact": each pixel counts by its share inside the region, as in `spectrum`.
+            "exact": each pixel is weighted by its fraction inside the region, as in `spectrum`.
 
         Returns
         -------
         astropy.units.Quantity
-            Of the shape of the axes that are not of the sky: one number of an image, one for each
-            channel of a cube. Undefined pixels are left out; NaN where no pixel is defined.
+            Its shape is that of the axes other than the sky: one number for an image, one per
+            channel for a cube. Undefined pixels are ignored; NaN if no pixel is defined.
 
         Raises
         ------
@@ -75,16 +75,16 @@ class Flux(Selecting):
         >>> image.with_beam("36arcsec").flux("circle(2,2,1)").round(4)
         <Quantity [26.4763] Jy>
         """
-        asked = AskedFlux(unit, Asked(frequency, beam), weights)
+        request = AskedFlux(unit, Asked(frequency, beam), weights)
         choice = self._chosen_pixels(region)
         axes = choice.image._sky_numbers()
-        values, text = fluxes(choice, axes, asked, threads=threads, progress=progress)
+        values, text = fluxes(choice, axes, request, threads=threads, progress=progress)
         import astropy.units as u
 
         return u.Quantity(values, certain_pixel_unit(text))
 
     def _sky_numbers(self) -> tuple[int, ...]:
-        """Return the NumPy numbers of the axes of the sky; without one, the last two."""
+        """Return the NumPy numbers of the sky axes; of the last two if the image has no sky."""
         sky = self.coordinates.sky
         axes = (1, 2) if sky is None else sky.axes
         return tuple(sorted(self.ndim - axis for axis in axes if axis <= self.ndim))
@@ -92,7 +92,7 @@ class Flux(Selecting):
 
 @dataclass(frozen=True)
 class AskedFlux:
-    """A request for fluxes: their unit, what it depends on, and how pixels count."""
+    """A request for fluxes: the unit, its beam and frequency, and the pixel weights."""
 
     unit: Any
     asked: Asked = field(default_factory=Asked)
@@ -103,7 +103,7 @@ class AskedFlux:
 def fluxes(
     choice: Choice, axes: Sequence[int], asked: AskedFlux, **run: Any
 ) -> tuple[NDArray[np.float64], str]:
-    """Return the fluxes of the axes that are kept, as `Image.reduce`, and their unit.
+    """Return the fluxes along the kept axes, shaped as by `Image.reduce`, and their unit.
 
     ``run``: threads and progress.
     """
@@ -114,15 +114,15 @@ def fluxes(
 def fluxes_and_areas(
     choice: Choice, axes: Sequence[int], asked: AskedFlux, **run: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
-    """Return the fluxes as `fluxes`, the areas of their defined pixels, and the unit."""
+    """Return the fluxes as `fluxes` does, the areas of their defined pixels, and the unit."""
     image, where = choice.image, choice.section
     sky = image._sky_numbers()
     several = [n for n in axes if n not in sky and where.full_shape[n] != 1]
     if len(sky) < 2 or not set(sky) <= set(axes) or several:
-        found = ", ".join(f"NAXIS{image.ndim - number}" for number in reversed(axes))
+        names = ", ".join(f"NAXIS{image.ndim - number}" for number in reversed(axes))
         raise usage(
             f"{image._where()}: a flux is a sum over the two axes of the sky alone, not over "
-            f"{found}",
+            f"{names}",
             either(
                 'use axis="xy", or spectrum(statistic="flux") for each channel',
                 "use spectrum --statistic flux for each channel",
@@ -131,7 +131,7 @@ def fluxes_and_areas(
         )
     check_steps(image, where)
     others = [number for number in range(image.ndim) if number not in axes]
-    # Of one axis, results get the factor of their channel; else pixels do.
+    # With at most one other axis, the results are scaled by channel; otherwise the pixels are.
     kept = (where, others[0] if others else 0) if len(others) < 2 else None
     ready = flux_of(image, asked.unit, asked.asked, kept, Line())
     pixels = choice.masked(ready.pixels)

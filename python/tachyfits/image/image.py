@@ -1,8 +1,8 @@
 """Image: reductions of the pixels of one HDU, and results made from them.
 
-It translates user input (NumPy indices, axis letters, regions) into the engine's terms and its
-answers back; every loop over pixels is in the compiled module. Reading is in `image.pixels`;
-spectra, planes and moments are in `image.cube`.
+It converts user input (NumPy indices, axis letters, regions) to the engine's terms, and results
+back; every loop over pixels is in the compiled module. `image.pixels` reads; `image.cube` makes
+spectra, planes and moments.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _BINS = 256
 
 
 def _whole_bins(low: float, high: float) -> tuple[float, float, int]:
-    """Return the borders and the number of bins of whole width for the integers in a range.
+    """Return the limits and the number of bins of whole width for the integers in a range.
 
     >>> _whole_bins(0.0, 20.0), _whole_bins(-3.0, 1000.0), _whole_bins(0.2, 0.4)
     ((-0.5, 20.5, 21), (-3.5, 1000.5, 251), (0.2, 0.4, 256))
@@ -78,7 +78,7 @@ def _range_of(states: Sequence[_core.Stats]) -> tuple[float, float]:
             f"the pixels range from {low} to {high}: bins of equal width cannot cover this range",
             either("give range=(low, high)", "give --range LOW HIGH", "give low and high"),
         )
-    # NumPy's choice when all values are equal.
+    # As in NumPy if all values are equal.
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
@@ -155,11 +155,11 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
         return array_function(function, args, options)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """Apply a NumPy ufunc or one of its methods: an image, if the engine has it."""
+        """Apply a NumPy ufunc or one of its methods; return an image if the engine supports it."""
         return array_ufunc(ufunc, method, inputs, options)
 
     def to_spectral_cube(self) -> spectral_cube.SpectralCube:
-        """Return a cube of spectral-cube on dask: pixels are read when they are needed.
+        """Return a spectral-cube cube on dask, which reads pixels when they are needed.
 
         Raises
         ------
@@ -171,32 +171,32 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
 
     @classmethod
     def from_spectral_cube(cls, cube: Any) -> Image:
-        """Return a cube of spectral-cube as an image in memory, beams by channel included."""
+        """Return a spectral-cube cube as an image in memory, with the beams of its channels."""
         image: Image = upper.image_of_cube(cube)
         return image
 
     def to_dask(self, chunks: Any = "auto") -> dask.array.Array:
-        """Return an array of dask whose chunks are read when they are needed. Reads no pixel.
+        """Return a dask array whose chunks are read when they are needed. Reads no pixel.
 
         Parameters
         ----------
         chunks
             "auto": whole rows, planes or tiles of about ``array.chunk-size`` of dask's
-            configuration (128 MiB). Otherwise as dask has them.
+            configuration (128 MiB). Otherwise as in dask.
 
         Returns
         -------
         dask.array.Array
-            Of the image's shape and type, in the machine's byte order. A task carries the path or
-            the URL, the version of the file and the HDU; each process opens the file once. Of an
-            image from a stream, tasks stay in this process.
+            Of the image's shape and type, in native byte order. Each task carries the path or URL,
+            the version of the file and the HDU; each process opens the file once. If the image
+            comes from a stream, tasks stay in this process.
 
         Raises
         ------
         UsageError
             dask is not installed.
         IoError
-            When a task runs: the file has changed since the array was made.
+            When a task runs: the file has changed since the array was created.
 
         Examples
         --------
@@ -210,11 +210,11 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
         return array
 
     def to_xarray(self) -> xarray.DataArray:
-        """Return an array of xarray whose pixels are read when a part of it is needed.
+        """Return an xarray array whose pixels are read when a part of it is needed.
 
-        Axes are named after CTYPE in small letters, those of the sky "y" and "x", and have their
-        coordinates and units; ``attrs`` has the unit of the pixels and the cards. ``.chunk()`` puts
-        it on dask.
+        Axes are named after CTYPE in lower case, the sky axes "y" and "x", and have their
+        coordinates and units; ``attrs`` has the unit of the pixels and the cards. ``.chunk()``
+        converts it to dask.
 
         Raises
         ------
@@ -226,14 +226,14 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
 
     @classmethod
     def from_xarray(cls, array: Any) -> Image:
-        """Return an array of xarray as an image in memory.
+        """Return an xarray array as an image in memory.
 
-        Cards in its ``attrs``, from `to_xarray`, follow where it is a section of that array.
+        Cards in its ``attrs``, from `to_xarray`, are updated if it is a section of that array.
 
         Raises
         ------
         UsageError
-            The array is not of real numbers, or not a section of what its cards are of.
+            The array is not of real numbers, or not a section of the array that its cards describe.
         """
         image: Image = upper.image_of_data_array(array)
         return image
@@ -241,31 +241,30 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
     def view(self, *, height: int = 720, address: str | None = None) -> Viewer:
         """Show the image in the viewer page, as a widget in the output of a notebook's cell.
 
-        One server on a thread of this process serves the files that were viewed, on the loopback
-        address, to clients that have the token of the link. Widgets are for JupyterLab, Jupyter
-        Notebook and VS Code. The browser must reach the server: if the kernel runs on another
-        machine, use ``address``, or forward the port.
+        One server on a thread of this process serves the viewed files on the loopback address, to
+        clients with the token of the link. Widgets are for JupyterLab, Jupyter Notebook and VS
+        Code. The browser must reach the server: if the kernel runs on another machine, use
+        ``address``, or forward the port.
 
         Parameters
         ----------
         height
-            Of the page, in pixels of the screen.
+            Height of the page in screen pixels.
         address
-            Address by which the browser reaches the server where the kernel runs on another
-            machine; ``{port}`` stands for the port: ``"/user/me/proxy/{port}/"`` of
-            jupyter-server-proxy.
+            Address of the server for the browser if the kernel runs on another machine; ``{port}``
+            is replaced by the port: ``"/user/me/proxy/{port}/"`` of jupyter-server-proxy.
 
         Returns
         -------
         Viewer
-            The widget. ``regions`` are the regions of the page, 0-based pixels, and can be set;
-            ``spectra`` their spectra, as `spectrum` computes them; ``pixel`` and ``position`` the
-            place that was clicked last, 0-based and as a `SkyCoord`.
+            The widget. ``regions`` are the regions of the page in 0-based pixels, and can be set;
+            ``spectra`` are their spectra, as from `spectrum`; ``pixel`` and ``position`` are the
+            last clicked place, in 0-based pixels and as a `SkyCoord`.
 
         Raises
         ------
         UsageError
-            The image is not that of a file on this machine, or the extra ``notebook`` is missing.
+            The image is not from a file on this machine, or the extra ``notebook`` is missing.
 
         Examples
         --------
@@ -277,8 +276,8 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
         """
         for library in (*SERVER, "anywidget"):
             needed(library, "the viewer in notebooks", extra="notebook")
-        found: Viewer = upper.viewer(self, height, address)
-        return found
+        viewer: Viewer = upper.viewer(self, height, address)
+        return viewer
 
     # Reductions.
 
@@ -344,7 +343,7 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
             return reduced_arrays(
                 image, STANDARD_STATISTICS, axis, threads=threads, progress=progress
             )
-        # Before the pixels are read: the file may be closed meanwhile.
+        # Count the regions before the pixels are read: the file may be closed meanwhile.
         count = image._chosen_pixels().regions.count
         states = image._states(threads, progress)
         return states[0] if count is None else states
@@ -352,7 +351,7 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
     def _states(
         self, threads: int | None = None, progress: Progress | None = None
     ) -> list[_core.Stats]:
-        """Return the statistics of each region, or one."""
+        """Return the statistics of each region, or of the whole image as a single item."""
         choice = self._chosen_pixels()
         pixels = choice.pixels
         return pixels._reducer().stats(
@@ -380,18 +379,17 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
         Parameters
         ----------
         statistic
-            Such as "mean", "std" (about the mean), "nan" (the number of undefined pixels) or
-            "percentile90". Or "flux", over the axes of the sky, in the unit of `flux`, which
-            returns it too.
+            Name such as "mean", "std" (about the mean), "nan" (the number of undefined pixels) or
+            "percentile90". Or "flux", over the axes of the sky, in the unit that `flux` returns.
         axis
-            Axes to reduce, as NumPy numbers or FITS letters ("xy"); None: all. Of an image that was
-            selected by regions both sky axes (the last two) must be reduced; for a list of regions
+            Axes to reduce, as NumPy numbers or FITS letters ("xy"); None: all. If the image was
+            selected by regions, both sky axes (the last two) must be reduced; for a list of regions
             the result has a first axis.
         weights
-            "exact", for "sum" and "mean" of regions: each pixel counts by its share inside, as in
-            `spectrum`.
+            "exact", for "sum" and "mean" of regions: each pixel is weighted by its fraction inside,
+            as in `spectrum`.
         ddof
-            Divisor of "std" is count - ddof.
+            The divisor of "std" is count - ddof.
         keepdims
             Keep the reduced axes, with length 1.
         dtype, out
@@ -405,8 +403,8 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
         run: dict[str, Any] = {"threads": threads, "progress": progress}
         choice = self._chosen_pixels()
         if isinstance(statistic, str) and statistic == FLUX:
-            asked = AskedFlux(None, weights=weights, keepdims=keepdims)
-            flux, _ = fluxes(choice, self._axis_numbers(axis), asked, **run)
+            request = AskedFlux(None, weights=weights, keepdims=keepdims)
+            flux, _ = fluxes(choice, self._axis_numbers(axis), request, **run)
             return finished(flux, dtype, out)
         if check_weights(weights, statistic, choice.regions):
             axes = self._axis_numbers(axis)
@@ -427,7 +425,7 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
     def var(
         self, axis: Axis | None = None, *, dtype: Any = None, out: Any = None, **options: Any
     ) -> Any:
-        """Return the variance: the square of `std`, whose parameters it has."""
+        """Return the variance: the square of `std`, with the same parameters."""
         return finished(np.square(np.asarray(self.std(axis, **options))), dtype, out)
 
     def argmax(self, axis: Axis | None = None, **options: Any) -> Any:
@@ -437,7 +435,7 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
     def argmin(self, axis: Axis | None = None, **options: Any) -> Any:
         """Return the index of the first minimum along an axis; None: in the flattened image.
 
-        Parameters are those of `reduce`. -1 if no pixel is defined.
+        See `reduce` for the parameters. -1 if no pixel is defined.
 
         Examples
         --------
@@ -449,7 +447,7 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
         return self.reduce("min_position", axis, **options)
 
     def any(self, axis: Axis | None = None, **options: Any) -> Any:
-        """Say whether any pixel is not 0, NaN among them; parameters as of `reduce`.
+        """Return whether any pixel is nonzero; NaN counts as nonzero. Parameters as of `reduce`.
 
         Examples
         --------
@@ -462,7 +460,7 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
         return np.equal(values, 1)[()]
 
     def all(self, axis: Axis | None = None, **options: Any) -> Any:
-        """Say whether no pixel is 0; parameters as of `reduce`."""
+        """Return whether every pixel is nonzero; parameters as of `reduce`."""
         values = np.asarray(self._truths().reduce("min", axis, **options))
         return np.not_equal(values, 0)[()]
 
@@ -479,13 +477,13 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
         Parameters
         ----------
         bins
-            Number of bins. None: 256; for integers at most 256 of an integer width, with borders
+            Number of bins. None: 256; for integers at most 256 of an integer width, with edges
             halfway between integers, so that each bin covers equally many of them.
         range
             (low, high), both included, numbers or quantities. None: from min to max, which costs
             another pass.
 
-        A pixel inside several regions of a selected image counts once.
+        A pixel inside several regions counts once.
 
         Returns
         -------
@@ -526,5 +524,5 @@ class Image(ReductionMethods, Operators, Cube, Measuring, Apertures, Reshaping):
 
 
 def statistics_of_regions(image: Image, progress: Progress | None = None) -> list[_core.Stats]:
-    """Return the statistics of each region of a selected image, or one."""
+    """Return the statistics of each region of a selected image, or of all pixels as one item."""
     return image._states(progress=progress)

@@ -1,4 +1,4 @@
-"""Several regions, each for itself: a table of their statistics, and the rectangles around them."""
+"""Measurements of several regions: a table of statistics per region, histograms, and cutouts."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 
 def region_names(regions: Sequence[Region]) -> list[str]:
-    r"""Return a name for each region: its label, or else its number from 1.
+    r"""Return a name for each region: its label, or its number from 1 if it has no label.
 
-    Labels that repeat have a number after them.
+    Repeated labels get a number appended.
 
     >>> from tachyfits.text.region_input import regions
     >>> shapes = "image\ncircle(1,1,1) # text={core}\ncircle(2,2,1)\ncircle(3,3,1) # text={core}"
@@ -71,17 +71,18 @@ class Measuring(OrderStatistics, Flux):
             None: the regions of a selected image, or every pixel.
         statistics
             Names of `tachyfits.info.statistics`, "percentile90", or "flux", the flux of an image of
-            two axes. Statistics of one pass are computed together, and so are order statistics.
+            two axes. One pass computes all one-pass statistics together, and likewise all order
+            statistics.
         ddof
-            Divisor of "std" is count - ddof.
+            The divisor of "std" is count - ddof.
 
         Returns
         -------
         Columns
-            "region" has the label of each region, or else its shape in the syntax of DS9; the other
-            columns are float64 in the unit of the pixels, or integers without a unit ("count",
-            "nan"). Undefined pixels are ignored; NaN where no pixel is defined. ``write(path)``
-            makes a file of it: FITS, CSV, JSON, Parquet.
+            "region" has the label of each region, or its shape in DS9 syntax if it has no label;
+            the other columns are float64 in the unit of the pixels, or integers without a unit
+            ("count", "nan"). Undefined pixels are ignored; NaN if no pixel is defined.
+            ``write(path)`` writes it to a file: FITS, CSV, JSON, Parquet.
 
         Raises
         ------
@@ -103,26 +104,30 @@ class Measuring(OrderStatistics, Flux):
         names = [statistics] if isinstance(statistics, str) else list(statistics)
         if not names:
             raise usage("invalid statistics: expected one or more", 'use ("count", "mean")')
-        chosen = image._chosen_pixels().regions.regions
-        rows = 1 if chosen is None else len(chosen)
+        regions = image._chosen_pixels().regions.regions
+        rows = 1 if regions is None else len(regions)
         run: dict[str, Any] = {"threads": threads, "progress": progress}
-        found: dict[str, NDArray[Any]] = {}
+        columns_by_name: dict[str, NDArray[Any]] = {}
         units = {name: image.unit for name in names if name not in UNITLESS}
         if FLUX in names:
             values, units[FLUX] = fluxes(
                 image._chosen_pixels(), range(image.ndim), AskedFlux(None), **run
             )
-            found[FLUX] = values
+            columns_by_name[FLUX] = values
         orders = {name: order for name in names if (order := order_statistic(name)) is not None}
         if orders:
-            found |= zip(orders, image._order([*orders.values()], None, **run), strict=True)
-        if plain := [name for name in names if name not in found]:
+            columns_by_name |= zip(
+                orders, image._order([*orders.values()], None, **run), strict=True
+            )
+        if plain := [name for name in names if name not in columns_by_name]:
             for name in plain:
                 check_statistic(name)
-            found |= reduced_arrays(image, plain, None, ddof=ddof, **run)
-        arrays: dict[str, NDArray[Any]] = {name: found[name].reshape(rows) for name in names}
-        if chosen is not None:
-            labels = np.array([item.label or as_ds9(item) for item in chosen], dtype=np.str_)
+            columns_by_name |= reduced_arrays(image, plain, None, ddof=ddof, **run)
+        arrays: dict[str, NDArray[Any]] = {
+            name: columns_by_name[name].reshape(rows) for name in names
+        }
+        if regions is not None:
+            labels = np.array([item.label or as_ds9(item) for item in regions], dtype=np.str_)
             arrays = {"region": labels} | arrays
         columns: Columns = upper.columns_of(arrays, units)
         return columns
@@ -136,20 +141,20 @@ class Measuring(OrderStatistics, Flux):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Columns:
-        """Count the pixels of each region in the same bins, as a table: a row for each bin.
+        """Count the pixels of each region in the same bins, as a table with a row for each bin.
 
         Parameters
         ----------
         region
             A list of regions, or a file of several. None: the regions of a selected image.
         bins, range
-            As in `histogram`; the range is that of the pixels in any region.
+            As in `histogram`; by default the range of the pixels in any region.
 
         Returns
         -------
         Columns
             "low" and "high", the ends of each bin in the unit of the pixels, and the counts of each
-            region by its label; a region without one has its number, from 1.
+            region by its label, or by its number, from 1, if it has no label.
 
         Examples
         --------
@@ -160,8 +165,8 @@ class Measuring(OrderStatistics, Flux):
         """
         image = self._within(region)
         run: dict[str, Any] = {"threads": threads, "progress": progress}
-        every = image.histogram(bins, range, **run)
-        edges = every.edges
+        histogram = image.histogram(bins, range, **run)
+        edges = histogram.edges
         ends = (float(edges[0]), float(edges[-1]))
         shapes = image._chosen_pixels().regions.regions or ()
         parts = image._of_each_region() if shapes else [image]
@@ -195,8 +200,8 @@ class Measuring(OrderStatistics, Flux):
         Returns
         -------
         dict of str to Image
-            By the labels of the regions. A region without one has its number, from 1; labels that
-            repeat have a number after them.
+            The keys are the labels of the regions, or their numbers, from 1, for regions without a
+            label; repeated labels get a number appended.
 
         Raises
         ------
@@ -211,10 +216,10 @@ class Measuring(OrderStatistics, Flux):
         >>> {name: part.shape for name, part in parts.items()}
         {'1': (3, 3, 3), '2': (3, 2, 2)}
         """
-        given = self._chosen_pixels().regions.regions if region is None else region
-        if given is None:
+        regions = self._chosen_pixels().regions.regions if region is None else region
+        if regions is None:
             raise usage("no regions to cut out", "give a list, or a file: 'sources.reg'")
-        shapes, _ = listed_regions(given)
+        shapes, _ = listed_regions(regions)
         options: dict[str, Any] = {
             "channels": channels, "pol": pol, "section": section, "mode": mode,
             "drop_degenerate": drop_degenerate,

@@ -1,8 +1,8 @@
 """Operations: images computed from images, when they are read or written.
 
-Nothing here touches pixels: each method asks the engine for an image that can compute itself, and
-returns it as an `Image` of a `File` that is not on any disk. It can be indexed, reduced, used in
-further operations, and written, box by box, in one pass over the bytes of its inputs.
+Nothing here touches pixels: each method asks the engine for a lazy image and returns it as an
+`Image` of a `File` that is not on disk. It can be indexed, reduced, used in further operations, and
+written, box by box, in one pass over the bytes of its inputs.
 """
 
 from __future__ import annotations
@@ -63,27 +63,28 @@ class Operations(Pixels):
         Parameters
         ----------
         beam
-            Instead of a kernel along an axis: the beam of the result. "15arcsec" or another beam as
-            of `Image.to`, or "common", the smallest that all channels can have (by radio_beam).
+            Beam of the result, instead of a kernel along an axis. "15arcsec" or another beam as of
+            `Image.to`, or "common", the smallest beam that all channels can have (by radio_beam).
             Every plane is smoothed with the Gaussian that takes its own beam, from the header or
-            the table BEAMS, to this one, and cut where the rounding of the results hides the rest:
-            at 6 standard deviations for float32, 8 for float64. Values per beam are multiplied by
-            the ratio of the solid angles, those per beam squared by its square. A plane that has
-            the beam stays as it is.
+            the table BEAMS, to this beam; the kernel is cut at 6 standard deviations for float32, 8
+            for float64, where the rest is below the rounding of the results. Values per beam are
+            multiplied by the ratio of the solid angles, values per beam squared by its square. A
+            plane that already has the beam stays unchanged.
         kernel
             "hanning" (weights 1/4, 1/2, 1/4), "boxcar", "gaussian" (cut at 4 standard deviations),
             or an odd number of weights, from the lowest index to the highest, which are not
             normalised.
         width
-            Pixels of a boxcar, an odd number; full width at half maximum of a Gaussian in pixels.
+            Width of a boxcar, an odd number of pixels; full width at half maximum of a Gaussian in
+            pixels.
         axis
-            A NumPy number or a FITS letter: "x", "y", "z". None: the axis of channels, which
-            `Image.channel_axis` is; an error without one.
+            A NumPy number or a FITS letter: "x", "y", "z". None: the axis of channels,
+            `Image.channel_axis`; an error if the image has none.
         edge
-            Values of pixels beyond the ends: "repeat", the last one (MIRIAD, SciPy's "nearest");
-            "pair", mirror images about its centre, which Hanning makes the mean of the last pair
-            (CASA); "zero" (NEMO); "blank", undefined pixels; "keep": pixels whose neighbours would
-            lie beyond keep their values.
+            Values of pixels beyond the ends: "repeat", the last pixel (MIRIAD, SciPy's "nearest");
+            "pair", mirror images about the centre of the last pixel, so that Hanning gives the
+            mean of the last pair (CASA); "zero" (NEMO); "blank", undefined pixels; "keep": pixels
+            whose neighbours would lie beyond keep their values.
         blanks
             Treatment of NaN and BLANK: "renormalise", the weights of the defined pixels alone
             (spectral-cube, astropy); "propagate", the result is NaN (SciPy); "zero" (CASA, MIRIAD).
@@ -96,8 +97,8 @@ class Operations(Pixels):
         -------
         Image
             With the same axes (except for ``every``) and unit. float32 for float32 pixels and
-            integers of up to 16 bits, float64 for others; each is a sum in float64 in the order of
-            the weights, rounded once.
+            integers of up to 16 bits, float64 for others; each value is a sum in float64 in the
+            order of the weights, rounded once.
 
         Warns
         -----
@@ -147,19 +148,19 @@ class Operations(Pixels):
         return self._computed(core, "smooth", weights, axis=number, **options)
 
     def _smooth_to_beam(self, target: Any, **options: Any) -> Image:
-        found = convolution(self, target)
-        scales = found.ratios ** -self._beam_power()
-        scales[np.isnan(found.ratios)] = np.nan
-        if found.is_upright:
-            xx, _, yy = found.widths[0]
+        kernels = convolution(self, target)
+        scales = kernels.ratios ** -self._beam_power()
+        scales[np.isnan(kernels.ratios)] = np.nan
+        if kernels.is_upright:
+            xx, _, yy = kernels.widths[0]
             x, y = (_upright_weights(square) for square in (xx, yy))
             core = self._core_image().smooth_planes(x, y, scales=scales.tolist(), **options)
         else:
             core = self._core_image().smooth_beams(
-                found.axes, found.widths.tolist(), scales.tolist(), **options
+                kernels.axes, kernels.widths.tolist(), scales.tolist(), **options
             )
-        core = core.hdu(0).image().with_cards(beam_cards(found.beam), ["CASAMBM"])
-        return self._computed(core, "smooth", beam=found.beam, **options)
+        core = core.hdu(0).image().with_cards(beam_cards(kernels.beam), ["CASAMBM"])
+        return self._computed(core, "smooth", beam=kernels.beam, **options)
 
     def _beam_power(self) -> float:
         """Return the power of the beam in the unit of the pixels; 0 with a warning if unknown."""
@@ -174,7 +175,7 @@ class Operations(Pixels):
     def common_beam(self) -> Beam:
         """Return the smallest beam that every channel can be smoothed to, by radio_beam.
 
-        An image with one beam has that one.
+        For an image with a single beam, this is that beam.
 
         Raises
         ------
@@ -197,12 +198,12 @@ class Operations(Pixels):
         Parameters
         ----------
         width
-            Full width at half maximum: pixels, pixels along x and y as a pair, or an angle for a
+            Full width at half maximum: a number of pixels, a pair for x and y, or an angle for a
             round kernel ("12arcsec", an astropy Quantity). Cut at 4 standard deviations.
         update_beam
-            Update the beam of the header (BMAJ, BMIN, BPA), or those of all channels in the table
-            BEAMS, and multiply values per beam by the ratio of the beams' areas (per beam squared
-            by its square), including those that ``edge="keep"`` leaves unsmoothed.
+            Update the beam of the header (BMAJ, BMIN, BPA), or the beams of all channels in the
+            table BEAMS, and multiply values per beam by the ratio of the beams' areas (per beam
+            squared by its square), including values that ``edge="keep"`` leaves unsmoothed.
         edge, blanks, fill
             As in `smooth`; undefined pixels are renormalised in two dimensions.
 
@@ -215,7 +216,7 @@ class Operations(Pixels):
         -----
         TachyfitsWarning
             Values per beam of an image without a usable beam, and values in an unknown unit, stay
-            as they are; those of a channel without a beam become undefined.
+            unchanged; those of a channel without a beam become undefined.
 
         Examples
         --------
@@ -248,7 +249,7 @@ class Operations(Pixels):
     def with_beam(self, beam: Any) -> Image:
         """Return the same pixels with another beam in the header (BMAJ, BMIN, BPA).
 
-        Values stay as they are. A table of beams by channel (BEAMS) is left out.
+        Values stay unchanged. A table of beams by channel (BEAMS) is dropped.
 
         Parameters
         ----------
@@ -262,9 +263,9 @@ class Operations(Pixels):
         >>> image.beam, image.to("Jy/pixel").unit
         (Beam(major=0.01, minor=0.01, angle=0.0), 'Jy pix-1')
         """
-        given = beam_from(beam)
-        core = self._core_image().with_cards(beam_cards(given), ["CASAMBM"])
-        return self._computed(core, "with_beam", given)
+        new_beam = beam_from(beam)
+        core = self._core_image().with_cards(beam_cards(new_beam), ["CASAMBM"])
+        return self._computed(core, "with_beam", new_beam)
 
     def write(
         self,
@@ -289,13 +290,14 @@ class Operations(Pixels):
             The new file; "-" for standard output.
         compress
             Compress in tiles: "rice", "gzip", "hcompress" or a `Compression`. Floats are quantised
-            unless the codec keeps every bit. The image is then an extension, as the Standard asks.
+            unless the codec keeps every bit. The image is then an extension, as the Standard
+            requires.
         overwrite
-            Replace an older file.
+            Replace an existing file.
         checksum
-            Write DATASUM and CHECKSUM, computed on the way.
+            Write DATASUM and CHECKSUM, computed during the write.
         sync
-            Return only when the file survives a power failure.
+            Return only when the file would survive a power failure.
         dtype
             Type of the pixels ("int16", "uint16", "float64", ...); None: their own, bit for bit.
             Values are rounded to the nearest integer (ties to even), and refused if they do not
@@ -334,14 +336,14 @@ class Operations(Pixels):
         )  # fmt: skip
 
     def _with_unit(self, core: _core.FitsFile, unit: str | None) -> _core.FitsFile:
-        """Return a computed image without BUNIT if ``unit``, unlike that of this image, is None."""
+        """Return a computed image, without BUNIT if ``unit`` is None and this image has a unit."""
         if unit is not None or self.unit is None:
             return core
         note = f"tachyfits: the result is not in the unit of the pixels, {self.unit}"
         return core.hdu(0).image().with_cards([("HISTORY", note, "")], ["BUNIT"])
 
     def _for_pictures(self) -> Image:
-        """Return the same pixels without a unit that larger pixels change, for previews."""
+        """Return the same pixels without a unit that depends on the pixel size, for previews."""
         if amount_of(self.unit) != "flux":
             return cast("Image", self)
         core = self._core_image().with_cards([], ["BUNIT"])
@@ -353,7 +355,7 @@ class Operations(Pixels):
         return self._computed(core, "_with_channels", axis, inside)
 
     def _computed(self, core: _core.FitsFile, method: str, *args: Any, **kwargs: Any) -> Image:
-        """Return the image that the engine computes; it pickles as the call that made it."""
+        """Return the image that the engine computes; it pickles as the method call."""
         recipe = (recomputed, (self, method, args, kwargs))
         source = self._file
         file = File.computed(
@@ -379,5 +381,5 @@ def recomputed(image: Operations, method: str, args: Any, kwargs: Any) -> Any:
 
 
 def for_pictures(image: Operations) -> Image:
-    """Return the same pixels without a unit that larger pixels change, for previews."""
+    """Return the same pixels without a unit that depends on the pixel size, for previews."""
     return image._for_pictures()

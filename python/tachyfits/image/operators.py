@@ -1,7 +1,7 @@
 """Operators on images: arithmetic, comparisons and NumPy functions give images, computed lazily.
 
-Each operator adds to a formula over the images that it began with. A chain of them is one
-expression, read in one pass; see `tachyfits.evaluate` for what the operators mean.
+Each operator extends a formula over the input images. A chain of operators is one expression, read
+in one pass; see `tachyfits.evaluate` for the meaning of the operators.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tachyfits.header.spectral_units import Convention, Medium
     from tachyfits.image.image import Image
 
-#: How tightly operators bind, from loose to tight, as the engine reads them; see `infix`.
+#: Precedence of operators, from loose to tight, as the engine parses them; see `infix`.
 _COMPARISON, _ARITHMETIC, _SIGN, _POWER = 4, 7, 9, 10
 _POWERS = {"|": 5, "&": 6, "+": 7, "-": 7, "*": 8, "/": 8, "//": 8, "%": 8, "**": _POWER}
 
@@ -37,8 +37,8 @@ def infix(left: Any, operator: str, right: Any) -> Any:
     first, second = formulas
     unit, second = _with_unit(operator, first, second, right)
     power = _POWERS.get(operator, _COMPARISON)
-    # Powers are taken from the right, all others from the left; a comparison wants brackets
-    # around everything but arithmetic.
+    # Powers associate to the right, all others to the left; operands of a comparison need brackets
+    # unless they are arithmetic.
     before = {_POWER: ATOM, _COMPARISON: _ARITHMETIC}.get(power, power)
     after = {_POWER: _SIGN, _COMPARISON: _ARITHMETIC}.get(power, power + 1)
     parts = (*first.within(before), f" {operator} ", *second.within(after))
@@ -46,30 +46,30 @@ def infix(left: Any, operator: str, right: Any) -> Any:
 
 
 def _formulas(operands: Sequence[Any]) -> list[Formula] | None:
-    """Return operands as formulas; None if one is not an operand.
+    """Return operands as formulas; None if one of them is not a valid operand.
 
-    A spectrum lies along the spectral axis of the first image among them.
+    A spectrum is placed along the spectral axis of the first image among them.
     """
-    image = next((given for given in operands if hasattr(type(given), "_core_image")), None)
-    formulas = [formula_of(given, beside=image) for given in operands]
-    found = [formula for formula in formulas if formula is not None]
-    return found if len(found) == len(operands) else None
+    image = next((operand for operand in operands if hasattr(type(operand), "_core_image")), None)
+    formulas = [formula_of(operand, beside=image) for operand in operands]
+    valid = [formula for formula in formulas if formula is not None]
+    return valid if len(valid) == len(operands) else None
 
 
 def _with_unit(operator: str, first: Formula, second: Formula, right: Any) -> tuple[Any, Formula]:
     """Return the unit of a result, and the second operand in the unit of the first.
 
-    Where no quantity takes part, units are the engine's.
+    If no quantity takes part, the engine finds the unit.
     """
     if first.unit is ENGINES and second.unit is ENGINES:
         return ENGINES, second
     power = right if isinstance(right, (int, float, np.number)) else None
-    found = outcome(operator, first.own_unit(), second.own_unit(), power)
-    return found.unit, _scaled(second, found.factor)
+    result = outcome(operator, first.own_unit(), second.own_unit(), power)
+    return result.unit, _scaled(second, result.factor)
 
 
 def _scaled(formula: Formula, factor: float | NDArray[np.float64]) -> Formula:
-    """Return a formula times a number, or times numbers that broadcast to it."""
+    """Return a formula times a number, or times an array that broadcasts to it."""
     if np.ndim(factor):
         parts = (*formula.within(_POWERS["*"]), " * ", numbers(np.asarray(factor)))
         return Formula(parts, _POWERS["*"])
@@ -80,32 +80,34 @@ def _scaled(formula: Formula, factor: float | NDArray[np.float64]) -> Formula:
 
 def call(function: str, *arguments: Any) -> Any:
     """Return the image of a function of the engine; NotImplemented for other arguments."""
-    given = _formulas(arguments)
-    if given is None:
+    formulas = _formulas(arguments)
+    if formulas is None:
         return NotImplemented
     tell_differences(arguments)
     unit: Any = ENGINES
-    if any(formula.unit is not ENGINES for formula in given):
-        # The condition of a choice has a unit of its own.
+    if any(formula.unit is not ENGINES for formula in formulas):
+        # The condition of a choice has its own unit.
         first = 1 if function == "where" else 0
-        if len(given) == 1:
-            found = outcome(function, given[0].own_unit())
-            unit, given = found.unit, [_scaled(given[0], found.factor)]
-        for number in range(first + 1, len(given)):
-            unit, given[number] = _with_unit(function, given[first], given[number], None)
+        if len(formulas) == 1:
+            result = outcome(function, formulas[0].own_unit())
+            unit, formulas = result.unit, [_scaled(formulas[0], result.factor)]
+        for number in range(first + 1, len(formulas)):
+            unit, formulas[number] = _with_unit(function, formulas[first], formulas[number], None)
     parts: list[Any] = [f"{function}("]
-    for number, formula in enumerate(given):
+    for number, formula in enumerate(formulas):
         parts += [", "] * (number > 0) + list(formula.parts)
     return Formula((*parts, ")"), ATOM, unit).image()
 
 
 def _exclusive(left: Any, right: Any) -> Any:
-    """Return the image of ``left ^ right``, of truth values."""
+    """Return the image of ``left ^ right`` for truth values."""
     if _formulas((left, right)) is None:
         return NotImplemented
     truths = [
-        infix(given, "!=", 0) if hasattr(type(given), "_core_image") else np.not_equal(given, 0)[()]
-        for given in (left, right)
+        infix(operand, "!=", 0)
+        if hasattr(type(operand), "_core_image")
+        else np.not_equal(operand, 0)[()]
+        for operand in (left, right)
     ]
     return infix(truths[0], "!=", truths[1])
 
@@ -120,7 +122,7 @@ def _signed(sign: str, operand: Any, power: int) -> Image:
 
 
 def _infix_methods(operator: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return the methods of an operator: image first, and image last."""
+    """Return the methods of an operator: image on the left, and image on the right."""
 
     def forward(self: Any, other: Any) -> Any:
         return infix(self, operator, other)
@@ -136,7 +138,7 @@ def _infix_methods(operator: str) -> tuple[Callable[..., Any], Callable[..., Any
 def converted(image: Any, unit: Any, asked: Asked, dtype: str | None = None) -> Image:
     """Return an image in another unit; see `Operators.to`.
 
-    ``dtype``: "float64" where the values are not stored, so that nothing is rounded.
+    ``dtype``: "float64" if the values are not stored, to avoid rounding.
     """
     formula = formula_of(image)
     assert formula is not None
@@ -145,15 +147,14 @@ def converted(image: Any, unit: Any, asked: Asked, dtype: str | None = None) -> 
 
 
 class Operators:
-    """Arithmetic on images. The results are images; nothing is read until they are.
+    """Arithmetic on images. The results are images; nothing is read until they are read.
 
     An astropy quantity, or a unit, contributes its unit: ``cube * (2 * u.K)`` has the product as
     its BUNIT, and operands of additions and comparisons are converted to the unit of the pixels.
 
-    Pixels are combined by their numbers. Images, planes and spectra whose pixels are at other
-    places on the sky or along the spectral axis, by more than a thousandth of a pixel, give a
-    warning that names the first difference; it is an error where a file was opened with
-    ``strict=True``.
+    Pixels are combined by index. If images, planes and spectra have their pixels at different
+    positions on the sky or along the spectral axis, by more than a thousandth of a pixel, a warning
+    names the first difference; it is an error if a file was opened with ``strict=True``.
 
     Examples
     --------
@@ -166,11 +167,11 @@ class Operators:
     (dtype('bool'), array([11., 12.], dtype=float32), np.float32(2.0))
     """
 
-    #: The expression that made the image, if operators did.
+    #: Formula of an image that operators computed.
     _formula: Formula | None = None
 
     if TYPE_CHECKING:
-        # The types of what is made below: type checkers see the operators of these signatures.
+        # Signatures of the operators that are defined below, for type checkers.
         def __add__(self, other: Any) -> Image: ...
         def __radd__(self, other: Any) -> Image: ...
         def __sub__(self, other: Any) -> Image: ...
@@ -209,7 +210,7 @@ class Operators:
         __or__, __ror__ = _infix_methods("|")
 
         def __xor__(self, other: Any) -> Any:
-            """Return the image that is true where one of two conditions is and the other is not."""
+            """Return the image that is true where exactly one of two conditions is true."""
             return _exclusive(self, other)
 
         __rxor__ = __xor__
@@ -236,7 +237,7 @@ class Operators:
         return _signed("+", self, _SIGN)
 
     def __invert__(self) -> Image:
-        """Return the image that is 1 where this one is 0, and 0 elsewhere."""
+        """Return the logical NOT: 1 where this image is 0, and 0 elsewhere."""
         return _signed("~", self, ATOM)
 
     def __abs__(self) -> Image:
@@ -258,7 +259,8 @@ class Operators:
 
         Units of brightness are converted with the beam and the frequency of each channel: per beam,
         per pixel and per steradian, brightness temperature (Rayleigh-Jeans), and flux densities per
-        frequency and per wavelength. Units beside them, such as the km/s of an integral, stay.
+        frequency and per wavelength. Other factors of the unit, such as the km/s of an integral,
+        stay.
 
         Parameters
         ----------
@@ -266,23 +268,23 @@ class Operators:
             "K", "mJy/beam", "Jy/pixel", "MJy/sr", ...: text, or a unit of astropy.
         frequency
             Frequency or wavelength of all pixels with its unit (text or a Quantity), in place of
-            those of the channels. None, and no spectral axis: the rest frequency.
+            the channels' own. None, and no spectral axis: the rest frequency.
         beam
-            Beam of all channels, in place of those of the header: "15arcsec", or both axes and the
-            position angle ("15arcsec,10arcsec,30deg"), a `Beam`, or one of radio_beam.
+            Beam of all channels, in place of the header's beams: "15arcsec", or both axes and the
+            position angle ("15arcsec,10arcsec,30deg"), a `Beam`, or a radio_beam beam.
         rest, convention, rest_medium
-            How a velocity axis gives frequencies, as in `moments`.
+            Conversion of a velocity axis to frequencies, as in `moments`.
 
         Returns
         -------
         Image
-            Of this type of pixels, with BUNIT. Each value is multiplied in float64 by the factor
+            With the same pixel type, and BUNIT. Each value is multiplied in float64 by the factor
             of its channel, and rounded once; NaN and BLANK stay undefined.
 
         Raises
         ------
         UsageError
-            The unit cannot be converted to, or the header gives no beam, frequency or sky.
+            The unit is not convertible, or the header gives no beam, frequency or sky.
 
         Examples
         --------
@@ -294,11 +296,11 @@ class Operators:
         >>> kelvin.unit, kelvin[:, 0, 1].round(3)
         ('K', array([0.102, 2.146, 4.19 ], dtype=float32))
         """
-        asked = Asked(frequency, beam, rest, convention, rest_medium)
-        return converted(self, unit, asked)
+        request = Asked(frequency, beam, rest, convention, rest_medium)
+        return converted(self, unit, request)
 
     def __bool__(self) -> bool:
-        """Refuse to be one truth value where it is one for each pixel."""
+        """Refuse to convert to a single truth value; each pixel has its own."""
         if self._formula is not None:
             raise usage(
                 "the truth value of an image is ambiguous; use .any() or .all()",
@@ -307,7 +309,7 @@ class Operators:
         return True
 
 
-#: NumPy's functions of bits, and those of truth values that conditions have in their place.
+#: NumPy's bitwise functions, and the logical functions that replace them for conditions.
 _BITS = {
     np.bitwise_and: "logical_and", np.bitwise_or: "logical_or", np.bitwise_xor: "logical_xor",
     np.invert: "logical_not",
@@ -315,7 +317,7 @@ _BITS = {
 
 
 def _is_truth(value: Any) -> bool:
-    """Say whether an operand has truth values."""
+    """Return whether an operand has truth values."""
     return bool(getattr(value, "dtype", np.asarray(value).dtype) == np.bool_)
 
 
@@ -323,7 +325,7 @@ def ufunc_image(ufunc: np.ufunc, *operands: Any) -> Any:
     """Return the image of a NumPy function; NotImplemented if the engine lacks it."""
     name = UFUNCS.get(ufunc)
     if ufunc in _BITS and not any(map(_is_truth, operands)):
-        # Operators of images are logical, never bitwise: bits would differ from them silently.
+        # Operators of images are logical, never bitwise: bitwise results would differ silently.
         raise usage(
             f"invalid operands of numpy.{ufunc.__name__}: expected conditions, found numbers",
             either(f"for bits read the pixels, image.read(); for truth use numpy.{_BITS[ufunc]}"),

@@ -1,7 +1,7 @@
 """Order statistics of an image: median, median absolute deviation, percentiles, robust rms.
 
-It translates; the selection is in the compiled module, exact and in bounded memory for an image of
-any size.
+It converts the arguments; the selection is in the compiled module, exact and in bounded memory for
+an image of any size.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class OrderStatistics(Selecting):
         ----------
         axis
             Axes to reduce, as NumPy numbers or FITS letters ("z": a median image, "xy": a spectrum
-            of medians); None: all. Of an image that was selected by regions both sky axes (the last
+            of medians); None: all. If the image was selected by regions, both sky axes (the last
             two) must be reduced; for a list of regions the result has a first axis.
         keepdims
             Keep the reduced axes, with length 1.
@@ -57,8 +57,8 @@ class OrderStatistics(Selecting):
         >>> float(cube.median()), cube.median(axis="xy"), cube.median(axis="z").shape
         (29.5, array([ 9.5, 29.5, 49.5]), (4, 5))
         """
-        found = self._order(["median"], axis, keepdims, threads=threads, progress=progress)
-        return found[0][()]
+        values = self._order(["median"], axis, keepdims, threads=threads, progress=progress)
+        return values[0][()]
 
     def mad(
         self,
@@ -68,10 +68,10 @@ class OrderStatistics(Selecting):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Any:
-        """Return the median absolute deviation: the median of the distances to the median, exact.
+        """Return the exact median absolute deviation: the median of the distances to the median.
 
         It is not scaled: times 1.4826 it estimates the standard deviation of normal noise.
-        Parameters and result are as of `median`; NaN if the median is infinite.
+        Parameters and result as of `median`; NaN if the median is infinite.
 
         Examples
         --------
@@ -100,7 +100,7 @@ class OrderStatistics(Selecting):
             From 0 (the minimum) to 100 (the maximum): a number, or an array of them, whose axes
             come first in the result.
 
-        Other parameters, and the result, are as of `median`. Several percentiles of all pixels
+        Other parameters and the result are as of `median`. Several percentiles of all pixels
         usually cost one pass for every eight of them.
 
         Examples
@@ -112,14 +112,14 @@ class OrderStatistics(Selecting):
         >>> cube.percentile(25, axis="z")[0]
         array([10., 11., 12., 13., 14.])
         """
-        asked = np.asarray(q, dtype=np.float64)
-        if not asked.size:
+        requested = np.asarray(q, dtype=np.float64)
+        if not requested.size:
             raise usage(
                 "invalid percentiles: expected one or more", "give one or more, from 0 to 100"
             )
-        percents = [float(percent) for percent in asked.flat]
-        found = self._order(percents, axis, keepdims, threads=threads, progress=progress)
-        return np.stack(found).reshape((*asked.shape, *found[0].shape))[()]
+        percents = [float(percent) for percent in requested.flat]
+        values = self._order(percents, axis, keepdims, threads=threads, progress=progress)
+        return np.stack(values).reshape((*requested.shape, *values[0].shape))[()]
 
     def robust_rms(
         self,
@@ -132,15 +132,15 @@ class OrderStatistics(Selecting):
 
         A histogram of about 30 pixels per cell is rebuilt, up to 20 times, until the peak about its
         fullest cell is 10 to 50 cells wide at half its height. The result is the standard deviation
-        of the pixels within three half widths of it, and at most that of all pixels.
-        `ObitFArrayRMS` of Obit does the same.
+        of the pixels within three half widths of the peak, and at most the standard deviation of
+        all pixels. `ObitFArrayRMS` of Obit does the same.
 
         Parameters
         ----------
         per_plane
-            One value per plane of the last two axes; otherwise one value for all pixels.
+            Return one value per plane of the last two axes; otherwise one value for all pixels.
         threads, progress
-            As in `median`. Planes of more than 128 MiB, and a single one, are not held in memory
+            As in `median`. Planes of more than 128 MiB, and a single plane, are not held in memory
             but read again for each histogram.
 
         Returns
@@ -164,7 +164,8 @@ class OrderStatistics(Selecting):
             images = self._of_each_region()
             return np.stack([image.robust_rms(per_plane=per_plane, **run) for image in images])
         if choice.regions.cores is not None:
-            # The engine has no histogram of a region: other pixels are NaN in the image itself.
+            # The engine has no histogram of a region: pixels outside become NaN in the image
+            # itself.
             choice = whole(cast("Image", self))
         pixels = choice.pixels
         values = pixels._reducer().robust_rms(
@@ -186,7 +187,7 @@ class OrderStatistics(Selecting):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> list[NDArray[np.float64]]:
-        """Find order statistics, and give the results the documented shape."""
+        """Compute order statistics, and give the results the documented shape."""
         axes = self._axis_numbers(axis)
         choice = self._chosen_pixels()
         pixels = choice.pixels
@@ -206,5 +207,5 @@ class OrderStatistics(Selecting):
 def order_arrays(
     image: OrderStatistics, statistics: Sequence[str | float], axis: Axis | None, **run: Any
 ) -> list[NDArray[np.float64]]:
-    """Return several order statistics of one reading; ``run``: threads and progress."""
+    """Return several order statistics from one pass; ``run``: threads and progress."""
     return image._order(statistics, axis, **run)

@@ -1,6 +1,6 @@
-"""Aperture photometry: fluxes of regions of an image, less a background, with errors.
+"""Aperture photometry: background-subtracted fluxes of regions of an image, with errors.
 
-The engine sums. This finds the background of each region and the noise of its sum.
+The engine sums. This module finds the background of each region and the noise of its sum.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
     from tachyfits.image.weights import Weights
     from tachyfits.text.region_input import Regions
 
-#: The spelling of AB magnitudes.
+#: Spellings of AB magnitudes.
 AB = ("mag(AB)", "ABmag", "AB")
 
-#: The standard deviation of normal noise in median absolute deviations.
+#: Standard deviation of normal noise in units of its median absolute deviation.
 _OF_MAD = 1.482602218505602
 
 
 @dataclass(frozen=True)
 class _Scale:
-    """Factors of the pixels of an image.
+    """Scale of an image's pixels: factor to flux and pixels per beam.
 
     Attributes
     ----------
     own
-        From their values to fluxes.
+        Factor from pixel values to fluxes.
     beam
-        Pixels per beam; 1 without a beam, or with a smaller one.
+        Pixels per beam; 1 without a beam, or if the beam is smaller than a pixel.
     """
 
     own: float
@@ -73,28 +73,29 @@ class Apertures(Flux):
         Parameters
         ----------
         region
-            A region, or what `tachyfits.region` makes one of; a list of them, or a file of several.
+            A region, or an argument of `tachyfits.region`; a list of them, or a file of several.
         background
-            Where the background of each region is measured: a pair of radii in pixels, of a ring
-            about the centre of the box around the region; or a region, or a list of one for each.
-            The median of its pixels is subtracted from every pixel. None: nothing is.
+            Area in which the background of each region is measured: a pair of radii in pixels, for
+            a ring about the centre of the region's bounding box; or a region, or a list with one
+            for each. The median of its pixels is subtracted from every pixel. None: no background
+            is subtracted.
         noise
-            The standard deviation of a pixel, in the unit of the pixels or as a quantity. None:
-            1.4826 median absolute deviations of the pixels of the background; without one, errors
+            Standard deviation of a pixel, in the unit of the pixels or as a quantity. None: 1.4826
+            median absolute deviations of the pixels of the background; without a background, errors
             are NaN.
         unit
             Unit of the flux: "mJy", or "mag(AB)". None: as of `flux`.
         frequency, beam
             As in `Image.to`.
         weights
-            "exact": each pixel counts by its share inside the region. None: pixels whose centre is
-            inside.
+            "exact": each pixel is weighted by its fraction inside the region. None: pixels whose
+            centre is inside.
 
         Returns
         -------
         Photometry
-            Arrays with one value for each region. Undefined pixels are left out; NaN without any
-            defined pixel, and for the magnitude of a flux that is not above 0.
+            Arrays with one value for each region. Undefined pixels are ignored; NaN without any
+            defined pixel, and for the magnitude of a flux that is not positive.
 
         Raises
         ------
@@ -103,10 +104,11 @@ class Apertures(Flux):
 
         Notes
         -----
-        The variance of a sum is noise² (A + π A² / 2 N), A being the area in pixels and N the
-        number of pixels of the background; the second term is that of its median, and is left out
-        without one. photutils has the first term. The noise of an image with a beam of n pixels
-        is alike within the beam: the variance is multiplied by n if n is more than 1.
+        The variance of a sum is noise² (A + π A² / 2 N), where A is the area in pixels and N the
+        number of pixels of the background; the second term is the variance of the background's
+        median, and is 0 without a background. photutils has the first term. In an image with a beam
+        of n pixels, noise is correlated within the beam: the variance is multiplied by n if n is
+        more than 1.
 
         Examples
         --------
@@ -116,18 +118,18 @@ class Apertures(Flux):
         >>> found.flux.round(1), found.area.round(3)
         (<Quantity [19408.1] mJy>, array([3.142]))
         """
-        chosen = self._plane_of_image()._within(region)._chosen_pixels()
-        asked = Asked(frequency, beam)
+        choice = self._plane_of_image()._within(region)._chosen_pixels()
+        setting = Asked(frequency, beam)
         is_magnitude = isinstance(unit, str) and unit.replace(" ", "") in AB
-        wanted = "Jy" if is_magnitude else unit
-        scale = _scale(chosen, wanted, asked)
-        axes = tuple(range(chosen.image.ndim))
-        request = AskedFlux(wanted, asked, weights)
-        values, areas, text = fluxes_and_areas(chosen, axes, request, threads=threads)
+        target_unit = "Jy" if is_magnitude else unit
+        scale = _scale(choice, target_unit, setting)
+        axes = tuple(range(choice.image.ndim))
+        request = AskedFlux(target_unit, setting, weights)
+        values, areas, text = fluxes_and_areas(choice, axes, request, threads=threads)
         area = np.atleast_1d(areas).reshape(-1)
-        regions = list(chosen.regions.regions or ())
-        level, spread, count = _backgrounds(chosen.image, regions, background, threads)
-        own = _noise(noise, chosen.image)
+        regions = list(choice.regions.regions or ())
+        level, spread, count = _backgrounds(choice.image, regions, background, threads)
+        own = _noise(noise, choice.image)
         flux = np.atleast_1d(values).reshape(-1) - np.nan_to_num(level) * area * scale.own
         if background is not None:
             flux[np.isnan(level)] = np.nan
@@ -137,11 +139,11 @@ class Apertures(Flux):
         error = sigma * scale.own * np.sqrt((area + of_level) * scale.beam)
         return Photometry.of(
             regions, flux, error, certain_pixel_unit(text), area, level, sigma,
-            chosen.image.unit, is_magnitude,
+            choice.image.unit, is_magnitude,
         )  # fmt: skip
 
     def _plane_of_image(self) -> Image:
-        """Return the image; UsageError unless it has one plane."""
+        """Return the image; raise UsageError unless it has exactly one plane."""
         sky = self._sky_numbers()
         if len(sky) < 2 or any(n not in sky and length != 1 for n, length in enumerate(self.shape)):
             raise usage(
@@ -157,30 +159,30 @@ class Apertures(Flux):
         return image  # type: ignore[no-any-return]
 
 
-def _scale(choice: Choice, unit: Any, asked: Asked) -> _Scale:
-    """Return the factors of an image whose pixels all have the same one."""
+def _scale(choice: Choice, unit: Any, request: Asked) -> _Scale:
+    """Return the scale of an image whose pixels all have the same factor."""
     image = choice.image
-    ready = flux_of(image, unit, asked, (choice.section, 0), Line())
+    ready = flux_of(image, unit, request, (choice.section, 0), Line())
     own = float(np.ravel(ready.factor)[0])
     if ready.pixels is not image:
-        # The pixels themselves are converted: the factor is in their unit.
-        own *= _factor(image.unit, ready.pixels.unit, image, asked)
+        # If the pixels themselves are converted, the factor refers to the new unit.
+        own *= _factor(image.unit, ready.pixels.unit, image, request)
     pixels = 1.0
-    if asked.beam is not None or image.header.get("BMAJ") is not None:
-        setting = setting_of(image, asked)
+    if request.beam is not None or image.header.get("BMAJ") is not None:
+        setting = setting_of(image, request)
         pixels = float(np.ravel(setting.beam_area() / setting.pixel_area())[0])
     return _Scale(own, max(pixels, 1.0))
 
 
-def _factor(unit: str | None, wanted: str | None, image: Image, asked: Asked) -> float:
+def _factor(unit: str | None, target: str | None, image: Image, request: Asked) -> float:
     """Return the factor between two units of the pixels of one plane."""
-    return float(np.ravel(factor_between(unit, wanted, setting_of(image, asked))[1])[0])
+    return float(np.ravel(factor_between(unit, target, setting_of(image, request))[1])[0])
 
 
 def _backgrounds(
     image: Image, regions: list[Region], background: Any, threads: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the median, the width of the noise and the number of pixels of each background."""
+    """Return the median, the noise and the number of pixels of each background."""
     undefined = np.full(len(regions), np.nan)
     if background is None:
         return undefined, undefined.copy(), np.zeros(len(regions))
@@ -192,7 +194,7 @@ def _backgrounds(
 
 
 def _rings(image: Image, regions: list[Region], background: Any) -> list[Region]:
-    """Return the background of each region."""
+    """Return the background region of each region."""
     is_pair = isinstance(background, (tuple, list)) and len(background) == 2
     if is_pair and all(isinstance(each, (int, float, np.number)) for each in background):
         inner, outer = (float(radius) for radius in background)
@@ -216,18 +218,18 @@ def _rings(image: Image, regions: list[Region], background: Any) -> list[Region]
             outside = Circle(x, y, outer)
             rings.append(annulus(Circle(x, y, inner), outside) if inner else outside)
         return rings
-    found, _ = listed_regions(background)
-    if len(found) == 1:
-        found = found * len(regions)
-    if len(found) != len(regions):
+    areas, _ = listed_regions(background)
+    if len(areas) == 1:
+        areas = areas * len(regions)
+    if len(areas) != len(regions):
         raise usage(
-            f"{len(found)} backgrounds for {len(regions)} regions: expected one, or one for each",
+            f"{len(areas)} backgrounds for {len(regions)} regions: expected one, or one for each",
             either(
                 "give a pair of radii in pixels: background=(8, 12)",
                 "give a pair of radii in pixels: --background 8,12",
             ),
         )
-    return list(found)
+    return list(areas)
 
 
 def _noise(noise: Any, image: Image) -> float | None:

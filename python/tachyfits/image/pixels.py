@@ -1,6 +1,6 @@
-"""Pixels: reading those of an image HDU.
+"""Pixels: read the pixels of an image HDU.
 
-It translates NumPy indices and types into the engine's terms. `file.image_hdu` reads the header,
+It converts NumPy indices and types to the engine's terms. `file.image_hdu` reads the header,
 `image.image` has the reductions.
 """
 
@@ -45,30 +45,30 @@ class Pixels(ImageHdu):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type that indexing gives: native, float64 where the pixels are scaled or BLANK.
+        """Type of indexing results: native byte order, float64 if the pixels are scaled or BLANK.
 
-        bool where the image is a comparison or another condition, such as ``cube > 3``.
+        bool if the image is a comparison or another condition, such as ``cube > 3``.
         """
         return np.dtype(self._core_image().dtype)
 
     def _grid(self) -> Grid:
-        """Return where the pixels are, for images that are combined."""
+        """Return the positions of the pixels, to check images that are combined."""
         return Grid(self._file.name, self.coordinates, self.shape, True, self._file.is_strict)
 
     @property
     def wcs(self) -> astropy.wcs.WCS:
-        """World coordinates, by astropy. Its axes are in FITS order.
+        """World coordinates as an astropy WCS, with axes in FITS order.
 
-        They are those of `coordinates` and regions: distortions with their tables, and the frame
-        that the header names. astropy has no distortions for more than two axes: then a plane has
-        them, ``image.collapse("sum").wcs``.
+        They agree with `coordinates` and regions: distortions with their tables, and the frame that
+        the header names. astropy supports distortions for two axes only: use a plane,
+        ``image.collapse("sum").wcs``.
 
         Raises
         ------
         FormatError
-            A card is not of the type that it must have, or there are more than 32 axes.
+            A card has the wrong type, or there are more than 32 axes.
         UsageError
-            WCSLIB or astropy cannot evaluate the cards, or a table that they need is not there.
+            WCSLIB or astropy cannot evaluate the cards, or a table that they need is missing.
         """
         return self.coordinates.wcs()
 
@@ -76,17 +76,17 @@ class Pixels(ImageHdu):
     def channel_axis(self) -> int | None:
         """NumPy number of the axis of channels; None for an image without one.
 
-        It is the first axis of a spectral CTYPE. Without one it is the axis beside the sky that is
-        not STOKES (Faraday depth, time): the first of more than one pixel. Where CTYPE names no
+        It is the first axis with a spectral CTYPE. Without one it is the axis beside the sky that
+        is not STOKES (Faraday depth, time): the first of more than one pixel. If CTYPE names no
         sky, the first two FITS axes are the sky.
         """
         return self.coordinates.channel_axis
 
     @property
     def spectral_axis(self) -> astropy.units.Quantity:
-        """Coordinates of the channels, as a quantity of astropy; `channel_axis` is their number.
+        """Coordinates of the channels, as an astropy quantity; `channel_axis` is the axis number.
 
-        An axis without a coordinate of its own has the numbers of its pixels, from 1.
+        An axis without its own coordinate is numbered in pixels from 1.
 
         Raises
         ------
@@ -108,16 +108,16 @@ class Pixels(ImageHdu):
     def world_axis(
         self, axis: int | str | None = None, channels: AskedChannels = None
     ) -> WorldAxis:
-        """Return the world values along one axis, in CUNIT; None: along that of the channels.
+        """Return the world values along one axis, in CUNIT; None: along the axis of channels.
 
-        Axes that are not linear (WAVE-LOG, FELO, -TAB) are evaluated by WCSLIB. An axis without a
-        coordinate of its own (of the sky, or mixed with another by PC or CD) is given by the
-        numbers of its pixels, counted from 1 as FITS does, with the unit "pixel".
+        Axes that are not linear (WAVE-LOG, FELO, -TAB) are evaluated by WCSLIB. An axis without its
+        own coordinate (a sky axis, or one mixed with another by PC or CD) is numbered in pixels
+        from 1 as in FITS, with the unit "pixel".
 
         Raises
         ------
         FormatError
-            A card of the axis cannot be used: it is named, with its value.
+            A card of the axis is invalid; the error names it and its value.
         """
         coordinates = self.coordinates
         number = coordinates.required_channel_axis() if axis is None else self._axis_number(axis)
@@ -132,12 +132,12 @@ class Pixels(ImageHdu):
         return coordinates.world_axis(number, *part.ranges)
 
     def region_mask(self, region: Regions) -> NDArray[np.bool_]:
-        """Return which pixels of a plane are in a region, or in any of a list of them.
+        """Return a mask of the pixels of a plane in a region, or in any of a list of regions.
 
         Parameters
         ----------
         region
-            A region in pixels or on the sky, or what `tachyfits.region` makes one of.
+            A region in pixels or on the sky, or an argument of `tachyfits.region`.
 
         Returns
         -------
@@ -160,19 +160,19 @@ class Pixels(ImageHdu):
 
     @property
     def data(self) -> NDArray[Any]:
-        """All pixels as an array that cannot be written to: `read`, by the name that astropy has.
+        """All pixels as a read-only array: `read` under astropy's name.
 
-        They are read at each use; a section, ``image[10:20]``, reads its own pixels alone.
+        Each access reads them again; ``image[10:20]`` reads only its own pixels.
         """
         pixels = self.read()
         pixels.flags.writeable = False
         return pixels
 
     def __getitem__(self, index: Any) -> Any:
-        # A few pixels are read faster than Python resolves their index.
-        found = self._core_image().indexed(index, self._file._threads)
-        if found is not None:
-            return found
+        # The engine reads a few pixels faster than Python resolves the index.
+        values = self._core_image().indexed(index, self._file._threads)
+        if values is not None:
+            return values
         # None means everything elsewhere; as an index it is newaxis.
         return self._indexed(index if isinstance(index, tuple) else (index,))[()]
 
@@ -202,22 +202,22 @@ class Pixels(ImageHdu):
         Parameters
         ----------
         section
-            A NumPy index expression, with arrays of integers, masks and newaxis too; None:
+            A NumPy index expression, including arrays of integers, masks and newaxis; None:
             everything.
         dtype
             None: `Image.dtype`. "float32" or "float64": physical values (computed in float64,
             rounded once), NaN where blank. "exact": integers with the conventions for unsigned
-            types applied, blank ones as they are. "raw": the stored values.
+            types applied, and blank values kept. "raw": the stored values.
         out
-            Array to fill, of the result's shape and type; it is returned.
+            Array to fill and return, of the result's shape and type.
 
         Raises
         ------
         UsageError
-            The section or the type makes no sense (a ValueError; an IndexError out of bounds), or
-            a finite value is beyond the range of float32.
+            The section or the type is invalid (a ValueError; an IndexError out of bounds), or a
+            finite value is beyond the range of float32.
         FormatError
-            The file is too short; the parts that are whole stay readable.
+            The file is too short; its complete parts stay readable.
         IoError
             The file cannot be read.
 
@@ -249,14 +249,14 @@ class Pixels(ImageHdu):
             return self._read(Section(section.ranges), dtype, None, threads, progress)
 
         if is_section([item for item in items if item is not None]):
-            found = with_new_axes(items, self.shape, read)
+            values = with_new_axes(items, self.shape, read)
         else:
             none = read(Section(((0, 0, 1),) * self.ndim))
-            found = read_indexed(items, self.shape, none.dtype, read)
+            values = read_indexed(items, self.shape, none.dtype, read)
         if out is not None:
-            _check_out(out, found.shape)
-            out[...] = found
-        return found if out is None else out
+            _check_out(out, values.shape)
+            out[...] = values
+        return values if out is None else out
 
     def _read(
         self,
@@ -269,11 +269,11 @@ class Pixels(ImageHdu):
         target = None
         if out is not None:
             _check_out(out, section.shape)
-            # Axes of length 1 where integers drop them: a view of the same memory.
+            # Restore axes of length 1 that integers drop: a view of the same memory.
             target = out[tuple(None if a in section.dropped else slice(None)
                                for a in range(len(section.ranges)))]  # fmt: skip
         name = self._dtype_name(dtype)
-        # The engine has truth values as bytes of 0 and 1.
+        # The engine returns truth values as bytes of 0 and 1.
         logical = name is None and self.dtype == np.bool_
         if logical and target is not None and target.dtype == np.bool_:
             target = target.view(np.uint8)
@@ -305,7 +305,7 @@ class Pixels(ImageHdu):
         return axis_numbers(axis, self.ndim)
 
     def _reducer(self) -> _core.Image:
-        """Return what reduces pixels: the engine's image, or what has its methods."""
+        """Return the object that reduces pixels: the engine's image, or an equivalent."""
         cluster = current()
         if cluster is None:
             return self._core_image()

@@ -23,14 +23,14 @@ from tachyfits.text.sections import Section
 if TYPE_CHECKING:
     from tachyfits.image.pixels import Pixels
 
-#: Regions of more rows have no box.
+#: Maximum number of rows of a region whose box is searched.
 MOST_ROWS = 1 << 24
 
-#: Treatments of a region that reaches beyond the image, by the names of astropy's Cutout2D.
+#: Treatments of a region that extends beyond the image, by the names of astropy's Cutout2D.
 Mode: TypeAlias = Literal["trim", "partial", "strict"]
 MODES = get_args(Mode)
 
-#: Undefined pixels before and after an image, along one axis.
+#: Number of undefined pixels before and after an image, along one axis.
 Margin = tuple[int, int]
 
 
@@ -60,7 +60,7 @@ def rectangle_of(
 
 
 def extent_on_image(image: Pixels, item: Region) -> tuple[list[int], list[int]]:
-    """Return the first and the last row and column that have pixels of a region on the image.
+    """Return the first and last row and column with pixels of a region on the image.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def extent_on_image(image: Pixels, item: Region) -> tuple[list[int], list[int]]:
     rows, columns = core.bounds(height, width) or (None, None)
     if rows is not None and columns is not None:
         return [rows[0], columns[0]], [rows[1], columns[1]]
-    # No centre of a pixel is inside: the pixel that has the region in it.
+    # No pixel centre is inside: take the pixel that contains the region.
     border = border_of(image, item)
     middle = np.floor(border.mean(axis=0) + 0.5)
     if np.isfinite(middle).all() and (middle >= 0).all() and (middle < (width, height)).all():
@@ -87,7 +87,7 @@ def extent_on_image(image: Pixels, item: Region) -> tuple[list[int], list[int]]:
 
 
 def _check_rows(image: Pixels, item: Region) -> None:
-    """Refuse a region of more rows than can be searched for its box in a moment."""
+    """Refuse a region with too many rows to search quickly for its box."""
     height = image.shape[-2]
     if height > MOST_ROWS and isinstance(item, PixelRegion):
         *_, low, high = item.ends()
@@ -100,7 +100,7 @@ def _check_rows(image: Pixels, item: Region) -> None:
 
 
 def _around(image: Pixels, item: Region) -> tuple[list[int], list[int]]:
-    """Return the first and the last row and column of a region, on the image or not."""
+    """Return the first and last row and column of a region, on the image or not."""
     if isinstance(item, CompoundRegion):
         boxes = [_around(image, part) for added, part in item.parts if added]
         if boxes:
@@ -124,7 +124,7 @@ def _around(image: Pixels, item: Region) -> tuple[list[int], list[int]]:
     if isinstance(shape, Point):
         first = last = np.floor(low + 0.5)
     else:
-        # The upper sides of a box do not belong to it.
+        # The upper sides of a box are exclusive.
         first = np.ceil(low)
         last = np.ceil(high) - 1 if isinstance(shape, Box) else np.floor(high)
     if (last < first).any():

@@ -1,6 +1,6 @@
-"""A method for each statistic that one pass gives: `Image.mean`, `Image.skewness`, ...
+"""Methods for one-pass statistics: `Image.mean`, `Image.skewness`, ...
 
-The stub beside it names them for type checkers; `tools/reference_pages.py` writes it.
+The stub file declares them for type checkers; `tools/reference_pages.py` writes it.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import Any
 from tachyfits.info import Statistic, statistics
 from tachyfits.text.axes import Axis
 
-#: Methods with another name than their statistic.
+#: Methods whose name differs from their statistic.
 _NAMES = {"nan": "count_nan", "min_position": "argmin", "max_position": "argmax"}
 
 
 class ReductionMethods:
-    """Methods that are one statistic each, made alike from `Image.reduce`."""
+    """Methods that compute a single statistic each by `Image.reduce`."""
 
 
 def _method(statistic: Statistic, name: str) -> Callable[..., Any]:
-    """Make the method of a statistic; all of them share one signature."""
+    """Build the method of a statistic; all methods share one signature."""
 
     def method(
         self: Any, axis: Axis | None = None, *, keepdims: bool = False, **options: Any

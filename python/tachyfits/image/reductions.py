@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 def finished(values: NDArray[Any], dtype: Any = None, out: NDArray[Any] | None = None) -> Any:
-    """Return a result as NumPy does: of a type, in an array that was given, or as a scalar."""
+    """Return a result as NumPy does: in a requested type, in the ``out`` array, or a scalar."""
     if dtype is not None:
         values = values.astype(dtype)
     if out is None:
         return values[()]
-    # Whole numbers, such as a sum of integers, may be wanted as such.
-    whole = bool(np.all(values == np.floor(values)))
-    np.copyto(out, values, casting="unsafe" if whole else "same_kind")
+    # Integral values, such as a sum of integers, may be converted to an integer type.
+    is_whole = bool(np.all(values == np.floor(values)))
+    np.copyto(out, values, casting="unsafe" if is_whole else "same_kind")
     return out
 
 
@@ -59,10 +59,10 @@ def reduced(
 
 
 def check_statistic(statistic: Any) -> None:
-    """Refuse what is not the name of a statistic that one pass gives."""
+    """Refuse any value that is not the name of a one-pass statistic."""
     if not isinstance(statistic, str) or statistic not in STATISTICS:
-        known = ", ".join([*STATISTICS, *ORDER_STATISTICS, PERCENTILES])
-        raise usage(f"invalid statistic {statistic!r}", f"use one of {known}")
+        names = ", ".join([*STATISTICS, *ORDER_STATISTICS, PERCENTILES])
+        raise usage(f"invalid statistic {statistic!r}", f"use one of {names}")
 
 
 def reduced_arrays(
@@ -75,7 +75,7 @@ def reduced_arrays(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """Return several statistics of an image in one pass, of the shape that `Image.reduce` has."""
+    """Return several statistics of an image in one pass, with the shapes of `Image.reduce`."""
     if whole_number(ddof) is None:
         raise usage(f"invalid ddof {ddof!r}: expected a whole number of 0 or more", "use 0 or 1")
     axes = image._axis_numbers(axis)

@@ -1,7 +1,7 @@
 """Images in another shape: axes reordered, pixels binned, position-velocity cuts.
 
-Nothing here touches pixels. It translates axis letters and sky coordinates for the engine, which
-returns an image that computes itself when it is read or written.
+Nothing here touches pixels. This module converts axis letters and sky coordinates for the engine,
+which returns an image that is computed when it is read or written.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ BlockStatistic: TypeAlias = Literal["mean", "sum", "median", "min", "max"]
 #: Treatments of an incomplete block at the end of an axis.
 Remainder: TypeAlias = Literal["drop", "keep"]
 
-#: Largest relative difference of the sky scale along a path whose offsets are in degrees.
+#: Largest relative change of the sky scale along a path whose offsets are in degrees.
 _SCALE_TOLERANCE = 2e-3
-#: Points along a side of a path at which its length on the sky is measured.
+#: Points along a segment of a path at which its length on the sky is measured.
 _STEPS = 32
 
 
@@ -52,7 +52,7 @@ class Reshaping(Operations):
         ----------
         order
             In FITS order, the new NAXIS1 first: letters, where "zxy" makes z the new x, or numbers
-            as MIRIAD's reorder takes them: "312" is the same.
+            as in MIRIAD's reorder: "312" is the same.
         axes
             In NumPy order instead, as in `numpy.transpose`: numbers or letters.
 
@@ -102,23 +102,23 @@ class Reshaping(Operations):
         Parameters
         ----------
         block
-            Pixels of a block along each axis, in NumPy order.
+            Block size in pixels along each axis, in NumPy order.
         x, y, z
-            The same for NAXIS1, NAXIS2 and NAXIS3 by name.
+            Block size along NAXIS1, NAXIS2 and NAXIS3 by name.
         statistic
-            "mean", "sum", "median" (of an even number the mean of the two in the middle), "min" or
-            "max" of the defined pixels; NaN for a block without any.
+            "mean", "sum", "median" (the mean of the middle two for an even number), "min" or "max"
+            of the defined pixels; NaN for a block without any.
         partial
-            Treatment of an incomplete block at the end of an axis: "drop", as CASA's ia.rebin
-            (crop=True) and astropy's block_reduce do, or "keep": make a pixel of the rest.
+            Treatment of an incomplete block at the end of an axis: "drop", as in CASA's ia.rebin
+            (crop=True) and astropy's block_reduce, or "keep": make a pixel of the rest.
 
         Returns
         -------
         Image
-            float32 for float32 pixels and integers of up to 16 bits, float64 for others and where
+            float32 for float32 pixels and integers of up to 16 bits, float64 for others and if
             scaling exceeds the range of float32; values are added in float64 in the order of the
-            pixels and rounded once. Sums of integers are exact: int64 if all fit, else float64;
-            pixels of 64 bits are read once for that.
+            pixels and rounded once. Sums of integers are exact: int64 if all fit, else float64; to
+            decide this, 64-bit pixels are read once.
 
         Raises
         ------
@@ -143,13 +143,13 @@ class Reshaping(Operations):
         """
         if partial not in get_args(Remainder):
             raise usage(f"invalid partial {partial!r}", 'use "drop" or "keep"')
-        named = {"x": x, "y": y, "z": z}
+        letters = {"x": x, "y": y, "z": z}
         if block is None:
             sizes = [1] * self.ndim
-            for letter, size in named.items():
+            for letter, size in letters.items():
                 if size != 1:
                     sizes[self._axis_number(letter)] = _block_size(size)
-        elif any(size != 1 for size in named.values()):
+        elif any(size != 1 for size in letters.values()):
             raise usage(
                 "give either a block or x, y, z", either("rebin((1, 2, 2)) or rebin(x=2, y=2)")
             )
@@ -177,13 +177,13 @@ class Reshaping(Operations):
         ----------
         path
             Two or more points: (x, y) in 0-based pixels, integers at the centres of pixels; sky
-            coordinates (an astropy SkyCoord of several points); or a line as `tachyfits.region`
-            makes one: "line(1,1,5,4)" in pixels from 1, "icrs; line(10,20,9.96,20.03)". The path is
-            straight in pixels between them.
+            coordinates (an astropy SkyCoord of several points); or a line as for
+            `tachyfits.region`: "line(1,1,5,4)" in pixels from 1, "icrs; line(10,20,9.96,20.03)".
+            The path is straight in pixels between them.
         width
             Number of pixels across the path to average.
         spacing
-            Pixels from one sample to the next, the first at the beginning of the path.
+            Distance between samples in pixels; the first sample is at the beginning of the path.
 
         Returns
         -------
@@ -197,14 +197,14 @@ class Reshaping(Operations):
         Warns
         -----
         TachyfitsWarning
-            The path, with its width, reaches beyond the image.
+            The path, with its width, extends beyond the image.
 
         Raises
         ------
         UsageError
             The path has no length, or does not meet the image.
         FormatError
-            A card of the sky's coordinates cannot be used: it is named, with its value.
+            A card of the sky coordinates is invalid; the error names it and its value.
 
         Examples
         --------
@@ -242,7 +242,7 @@ class Reshaping(Operations):
 
 
 def _fits_axis(name: str, ndim: int) -> int:
-    """Return the NumPy number of an axis by its letter, or its FITS number as a digit."""
+    """Return the NumPy number of an axis from its letter, or its FITS number as a digit."""
     if name.isdecimal() and 1 <= int(name) <= ndim:
         return ndim - int(name)
     return axis_number(name, ndim)
@@ -256,20 +256,20 @@ def _block_size(size: Any) -> int:
 
 
 def _sky_plane(image: Operations) -> Sky | None:
-    """Return the sky where its two axes are NAXIS1 and NAXIS2.
+    """Return the sky if its two axes are NAXIS1 and NAXIS2.
 
-    An invalid card of these is an error: offsets would be wrong, or change their unit.
+    An invalid card is an error: offsets would be wrong, or in another unit.
     """
     sky = image.coordinates.sky
     return sky if sky is not None and sky.axes == (1, 2) else None
 
 
 def _lone_celestial(image: Operations) -> int | None:
-    """Return the FITS axis of the sky whose partner a path removes."""
+    """Return the FITS axis of the sky whose partner the path removes."""
     ctypes = image.coordinates.ctypes
     celestial = [number for number, ctype in enumerate(ctypes, 1) if is_celestial(ctype)]
-    left = [number for number in celestial if number > 2]
-    return left[0] if len(left) == 1 else None
+    remaining = [number for number in celestial if number > 2]
+    return remaining[0] if len(remaining) == 1 else None
 
 
 def _points(image: Operations, path: Any, sky: Sky | None) -> NDArray[np.float64]:
@@ -311,7 +311,7 @@ def _check_path(image: Operations, points: NDArray[np.float64], width: int) -> N
     if image.ndim < 2:
         return
     height, columns = image.shape[-2:]
-    # Samples across the path, and pixels next to those that a sample lies between.
+    # Include samples across the path, and the neighbour pixels of interpolation.
     margin = width / 2 + 1.0
     low, high = np.array([-margin, -margin]), np.array([columns, height]) - 1 + margin
     if any(_crosses(begin, end, low, high) for begin, end in itertools.pairwise(points)):
@@ -327,10 +327,10 @@ def _check_path(image: Operations, points: NDArray[np.float64], width: int) -> N
 
 
 def _warn_beyond(image: Operations, points: NDArray[np.float64], width: int) -> None:
-    """Warn of a path, with its width, that leaves the image: its samples there are undefined."""
+    """Warn about a path that leaves the image with its width: samples outside are undefined."""
     steps = np.diff(points, axis=0)
     lengths = np.hypot(*steps.T)[:, None]
-    # Of a step without length the direction is 0 / 0.
+    # The direction of a segment without length is 0 / 0.
     with np.errstate(invalid="ignore"):
         across = np.column_stack([-steps[:, 1], steps[:, 0]]) / lengths * (width - 1) / 2
     across = np.nan_to_num(across)
@@ -338,7 +338,7 @@ def _warn_beyond(image: Operations, points: NDArray[np.float64], width: int) -> 
         [ends + side for ends in (points[:-1], points[1:]) for side in (across, -across)]
     )
     height, columns = image.shape[-2:]
-    # As of regions: the edge of the image itself is inside.
+    # As for regions, the edge of the image itself counts as inside.
     slack = 1e-6
     beyond = (border < -0.5 - slack) | (border > np.array([columns, height]) - 0.5 + slack)
     if beyond.any():
@@ -355,7 +355,7 @@ def _crosses(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
 ) -> bool:
-    """Say whether a straight line between two points meets a rectangle."""
+    """Return whether the segment between two points meets a rectangle."""
     step = end - begin
     still = step == 0
     if ((begin < low) | (begin > high))[still].any():
@@ -367,7 +367,7 @@ def _crosses(
 
 
 def _degrees_per_pixel(points: NDArray[np.float64], sky: Sky) -> float | None:
-    """Return the length on the sky of a pixel along a path; None, with a warning, if it changes."""
+    """Return the size of a pixel on the sky along a path; None, with a warning, if it varies."""
     scales = []
     where = sky.coordinates.where
     with foreign_errors(f"{where}: the path has no offsets on the sky", "cut in pixels: pv(path)"):
@@ -379,9 +379,9 @@ def _degrees_per_pixel(points: NDArray[np.float64], sky: Sky) -> float | None:
             scales.append(sky.steps(at[:, 0], at[:, 1]) * _STEPS / length)
     if not scales:
         return None
-    found = np.concatenate(scales)
-    mean = float(found.mean())
-    spread = float(np.abs(found - mean).max()) / mean if mean > 0 else np.inf
+    scale = np.concatenate(scales)
+    mean = float(scale.mean())
+    spread = float(np.abs(scale - mean).max()) / mean if mean > 0 else np.inf
     if spread <= _SCALE_TOLERANCE:
         return mean
     why = (

@@ -1,8 +1,7 @@
-"""Images of chosen pixels: what a selection leaves of an image, and rectangles cut out of it.
+"""Images of selected pixels, and rectangles cut out of an image.
 
-A selected image knows what it was selected from. Reductions read that, in one pass and with the
-bits that they would have of the whole; everything else uses the pixels with NaN in the place of
-those that are left out.
+A selected image keeps a reference to its source. Reductions read the source in one pass, with the
+same bits as for the whole image; all other operations use pixels with NaN outside of the selection.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 class Selecting(Operations):
     """Selections and cutouts of the pixels of one HDU."""
 
-    #: Pixels of another image that a selection left; None: the image has its own.
+    #: Pixels selected from another image; None if the image has its own.
     _choice: Choice | None = None
 
     @property
@@ -59,51 +58,52 @@ class Selecting(Operations):
         convention: Convention | None = None,
         rest_medium: Medium | None = None,
     ) -> Image:
-        """Leave out pixels; every operation of the result uses the others alone.
+        """Select pixels; every operation of the result uses these alone.
 
         Pixels keep their places: those outside of a region, or where a condition is false, are
         undefined (NaN) in the result, as in `numpy.ma` and in spectral-cube's ``with_mask``.
-        Channels and polarisations that are left out leave their axes. `cutout` then keeps the
-        rectangle around what is left. Nothing is read until the result is used, and reductions of
-        it are one pass over the pixels of this image, with the same bits.
+        Excluded channels and polarisations are removed from their axes. Use `cutout` to keep only
+        the rectangle around the selection. Nothing is read until the result is used, and reductions
+        of it are one pass over the pixels of this image, with the same bits.
 
         Parameters
         ----------
         region
-            A region in pixels or on the sky, or what `tachyfits.region` makes one of. Of a list of
-            them, or of a file of several, statistics and spectra have a result for each; other
+            A region in pixels or on the sky, or an argument of `tachyfits.region`. For a list of
+            them, or a file of several, statistics and spectra have a result for each; other
             operations use the pixels that are in any. Or a `Selection`, which has all of these.
         channels
             A slice of the spectral axis, 0-based; or a range with a unit: "100..250 km/s",
             "230.5..230.6 GHz", a slice of quantities, or a `SpectralRange`. A channel belongs to a
-            range if its cell touches it. Several in a list, in text with commas between, or as an
+            range if its cell touches it. Several ranges are a list, text with commas between, or an
             array of bool with a value for each channel: channels between them are undefined.
         pol
             Polarisations of an image with a STOKES axis by their names: "I", "Q,U", "RR".
         section
-            A NumPy index expression for other axes; axes that integers drop stay, with length 1.
+            A NumPy index expression for other axes; axes with an integer index stay, with length 1.
         where
-            Which pixels count. A threshold: a number in the unit of the pixels, a quantity, or text
-            with its unit: "5 mJy/beam" and "> 2 K" (values are converted as by `Image.to`); pixels
-            of at least that value count. An expression of ``pixel``: "pixel > 3 and pixel < 10". A
-            mask: an image such as ``cube > 3``, an array or the path of a file, that broadcasts to
-            the image (such as a plane), and is neither 0 nor undefined where pixels count.
+            Condition on the pixels. A threshold: a number in the unit of the pixels, a quantity, or
+            text with its unit: "5 mJy/beam" and "> 2 K" (values are converted as by `Image.to`);
+            pixels of at least that value count. An expression of ``pixel``: "pixel > 3 and pixel <
+            10". A mask: an image such as ``cube > 3``, an array or the path of a file, that
+            broadcasts to the image (such as a plane); pixels count where it is neither 0 nor
+            undefined.
         drop_degenerate
-            Leave out every axis of length 1 of what is left: a cube with a STOKES axis has 3 axes
-            then. The pixels keep their values; several regions are selected after it.
+            Drop every remaining axis of length 1: a cube with a STOKES axis then has 3 axes. The
+            pixels keep their values; several regions are selected afterwards.
         rest, convention, rest_medium
             As in `moments`, for channels by velocity.
 
         Returns
         -------
         Image
-            Of the type of the pixels, or float64 where that has no NaN.
+            With the type of the pixels, or float64 if that type has no NaN.
 
         Raises
         ------
         UsageError
             Two arguments are about the same axis, or one does not fit the image; or
-            ``drop_degenerate`` goes with a list of regions.
+            ``drop_degenerate`` is combined with a list of regions.
 
         Examples
         --------
@@ -138,14 +138,15 @@ class Selecting(Operations):
         together = None if choice is None else choice.selection.with_more(selection, choice)
         if choice is None or together is None:
             if not (selection.regions is None and selection.keeps_axes):
-                # Read before it is shared, so that regions on the sky are found once.
+                # Cache the coordinates before they are shared, so that regions on the sky are
+                # rasterised once.
                 _ = self.coordinates
             return _image_of(selection.resolve(self._lasting()))
-        known = choice.regions if selection.regions is None else None
-        return _image_of(together.resolve(choice.image, known))
+        resolved = choice.regions if selection.regions is None else None
+        return _image_of(together.resolve(choice.image, resolved))
 
     def _without_single_axes(self, selection: Selection) -> Image:
-        """Return a selection of this image without the axes of which it has one pixel."""
+        """Return a selection of this image without the axes along which it has one pixel."""
         choice = self.select(selection)._chosen_pixels()
         if choice.regions.count is not None:
             raise usage(
@@ -156,14 +157,14 @@ class Selecting(Operations):
         return self._computed(core, "select", selection, drop_degenerate=True)
 
     def _lasting(self) -> Image:
-        """Return the same image by an object that stays usable when its file is closed."""
+        """Return the same image in an object that stays usable when its file is closed."""
         image: Any = type(self).__new__(type(self))
         image.__dict__.update(self.__dict__, _file=self._file._lasting())
         image._file._hdus[self._index] = image
         return cast("Image", image)
 
     def _chosen_pixels(self, region: Regions = None) -> Choice:
-        """Return the pixels that reductions use: all, or what a selection leaves of an image."""
+        """Return the pixels that reductions use: all, or those of a selection."""
         image = self if region is None else self._within(region)
         if image._choice is not None:
             return image._choice
@@ -188,38 +189,39 @@ class Selecting(Operations):
     ) -> Image:
         """Cut out the rectangle around a region, channels, or both; computed when it is read.
 
-        Pixels keep their type, their bits, BSCALE, BZERO and BLANK, and their place in the world:
+        Pixels keep their type, their bits, BSCALE, BZERO and BLANK, and their world coordinates:
         projections, SIP and TPV distortions and tables of coordinates (-TAB) stay right. Pixels of
-        the rectangle outside of the region are kept, too; `select` leaves them out. ``.write()``
-        makes a file of the result.
+        the rectangle outside of the region are kept; `select` excludes them. ``.write()`` writes
+        the result to a file.
 
         Parameters
         ----------
         region
-            A region in pixels or on the sky, or what `tachyfits.region` makes one of. The rectangle
-            has the pixels whose centres are inside, or the one pixel that has it in it. None: the
-            regions of a selected image, else the whole plane. Or a `Selection`, with its mode.
+            A region in pixels or on the sky, or an argument of `tachyfits.region`. The rectangle
+            has the pixels whose centres are inside, or else the pixel that contains the region.
+            None: the regions of a selected image, else the whole plane. Or a `Selection`, with its
+            mode.
         channels
-            A slice of the spectral axis, or a range with a unit: "100..250 km/s"; see `select`. Of
-            several the part from the first to the last is cut out, and the channels between them
-            are undefined.
+            A slice of the spectral axis, or a range with a unit: "100..250 km/s"; see `select`. For
+            several ranges, the span from the first to the last is cut out, and the channels between
+            them are undefined.
         pol
             Polarisations by name, for an image with a STOKES axis: "I", "Q,U".
         section
-            A NumPy index expression for other axes; axes that integers drop stay, with length 1.
+            A NumPy index expression for other axes; axes with an integer index stay, with length 1.
         mode
-            For a region that reaches beyond the image, as in astropy's Cutout2D: "trim" leaves out
-            what is beyond; "partial" fills it with NaN or BLANK (integers without BLANK become
+            For a region that extends beyond the image, as in astropy's Cutout2D: "trim" drops the
+            part beyond; "partial" fills it with NaN or BLANK (integers without BLANK become
             floats); "strict" refuses it.
         drop_degenerate
-            Leave out every axis of length 1.
+            Drop every axis of length 1.
         rest, convention, rest_medium
             As in `moments`, for channels by velocity.
 
         Raises
         ------
         UsageError
-            No pixel of the image is inside, or coordinates that cannot follow.
+            No pixel of the image is inside, or the coordinates do not support a cutout.
 
         Examples
         --------
@@ -240,13 +242,13 @@ class Selecting(Operations):
             selection = replace(selection, regions=self._selected_region())
         choice = selection.resolve(cast("Image", self))
         core = _core_of(choice, drop_degenerate)
-        # It pickles as the section that it is, which needs no astropy.
+        # A plain section pickles without astropy.
         if not choice.margins and not choice.conditions:
             selection = Selection(section=slices_of(choice.section), mode=selection.mode)
         return self._computed(core, "cutout", selection, drop_degenerate=drop_degenerate)
 
     def _of_each_region(self) -> list[Image]:
-        """Return the images of the regions of a selected image, one by one."""
+        """Return an image for each region of a selected image."""
         choice = self._choice
         if choice is None:
             return []
@@ -256,7 +258,7 @@ class Selecting(Operations):
         ]
 
     def _truths(self) -> Image:
-        """Return the image of whether pixels are not 0; a selected one has the same pixels."""
+        """Return the image of whether pixels are nonzero, with the same selection."""
         choice = self._choice
         if choice is None:
             return cast("Image", infix(self, "!=", 0))
@@ -264,7 +266,7 @@ class Selecting(Operations):
         return _image_of(replace(choice, image=truths, conditions=()))
 
     def _selected_region(self) -> CompoundRegion | None:
-        """Return the regions of a selected image as one; None without any."""
+        """Return the union of the regions of a selected image; None without any."""
         choice = self._choice
         if choice is None or choice.regions.regions is None or not choice.keeps_sky:
             return None
@@ -272,20 +274,20 @@ class Selecting(Operations):
 
 
 def section_of(image: Image, index: Any) -> Section:
-    """Return the section that an index in world coordinates cuts out of an image of a result."""
+    """Return the section of a result's image that an index in world coordinates selects."""
     is_spectrum = image.ndim == 1
     choice = Selection(None if is_spectrum else index, index if is_spectrum else None, mode="trim")
-    found = choice.resolve(image)
-    if found.conditions:
+    resolved = choice.resolve(image)
+    if resolved.conditions:
         raise usage(
             "invalid index: expected one range of channels, found several",
             either("take them one by one, or select them in the image: select(channels=[...])"),
         )
-    return found.section
+    return resolved.section
 
 
 def _request(selection: Selection) -> Selection:
-    """Return the selection that was given in place of a region, else the one of the arguments."""
+    """Return the selection that was passed in place of a region, else the arguments' selection."""
     request = selection.regions
     if not isinstance(request, Selection):
         return selection
@@ -296,12 +298,12 @@ def _request(selection: Selection) -> Selection:
 
 
 def whole(image: Image) -> Choice:
-    """Return every pixel of an image, as it reads them."""
+    """Return every pixel of an image as a choice."""
     return Choice(image, Selection(), resolve(None, image.shape))
 
 
 def _image_of(choice: Choice) -> Image:
-    """Return the image of chosen pixels, with NaN where others are; it is made when needed."""
+    """Return a lazy image of the selected pixels, with NaN elsewhere."""
     source, section = choice.image, choice.section
     selection = Selection(
         choice.selection.regions,
@@ -310,14 +312,14 @@ def _image_of(choice: Choice) -> Image:
     )
     recipe: Recipe = (recomputed, (source, "select", (selection,), {}))
     file = File.deferred(lambda: _core_of(choice), source, recipe, "selection")
-    # Not file[0], which would make it.
+    # Not file[0], which would compute it.
     image = cast("Image", file._at(0))
     image._choice = choice
     return image
 
 
 def _core_of(choice: Choice, drop_degenerate: bool = False) -> _core.FitsFile:
-    """Return the pixels of a choice as the engine's file; they are computed when they are read."""
+    """Return the pixels of a choice as the engine's file, computed when it is read."""
     conditions = choice.conditions
     if (cores := choice.regions.cores) is not None:
         inside = mask_of(choice.image, cores).astype(np.uint8)
@@ -335,7 +337,7 @@ def cut(choice: Choice, drop_degenerate: bool = False) -> _core.FitsFile:
     sides = zip(section.full_shape, choice.margins or ((0, 0),) * image.ndim, strict=True)
     single = [axis for axis, (count, margin) in enumerate(sides) if count + sum(margin) == 1]
     if len(single) == image.ndim:
-        # FITS has no image without axes.
+        # A FITS image needs at least one axis.
         single.pop()
     core = image._core_image().cut(
         list(section.ranges),
@@ -347,7 +349,7 @@ def cut(choice: Choice, drop_degenerate: bool = False) -> _core.FitsFile:
 
 
 def _with_beam_of_polarisation(choice: Choice, core: _core.FitsFile) -> _core.FitsFile:
-    """Return a cut of an image without channels with the beam of its polarisation.
+    """Return a cut of an image without channels, with the beam of its polarisation.
 
     The engine renumbers the rows of the table BEAMS by channels, which are on NAXIS3.
     """
@@ -355,11 +357,11 @@ def _with_beam_of_polarisation(choice: Choice, core: _core.FitsFile) -> _core.Fi
     stokes = image.coordinates.stokes_axis
     if image.channel_axis is not None or stokes is None or image._core_image().beams() is None:
         return core
-    whole = where.ranges[stokes] == (0, image.shape[stokes], 1)
-    beam = None if whole else beam_of_part(image, where.ranges)
+    is_whole = where.ranges[stokes] == (0, image.shape[stokes], 1)
+    beam = None if is_whole else beam_of_part(image, where.ranges)
     if beam is not None:
         return core.hdu(0).image().with_cards(beam_cards(beam), ["CASAMBM"])
-    if not whole:
+    if not is_whole:
         warn(
             f"{image._where()}: the beams of these polarisations (table BEAMS) are left out\n"
             "hint: cut them one by one"
@@ -369,5 +371,5 @@ def _with_beam_of_polarisation(choice: Choice, core: _core.FitsFile) -> _core.Fi
 
 
 def choice_of(image: Image) -> Choice:
-    """Return the pixels that reductions of an image use, and the image that they belong to."""
+    """Return the pixels that reductions of an image use, and their source image."""
     return image._chosen_pixels()

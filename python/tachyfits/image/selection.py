@@ -1,8 +1,8 @@
-"""Which pixels of an image an operation uses: regions, channels, polarisations, a section, values.
+"""Selection of pixels for an operation: regions, channels, polarisations, a section, values.
 
-A `Selection` is a request, in the words of Python or in those that people type. Its `resolve` turns
-it into a `Choice` of one image: the section to read, the pixels inside it, and what the results of
-an operation need to know about them. Conflicts between parts of a request are found here alone.
+A `Selection` is a request, in Python values or in text that users type. `resolve` turns it into a
+`Choice` of one image: the section to read, the pixels inside it, and the data that the results
+need. All conflicts between parts of a request are found here.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
     from tachyfits.image.image import Image
 
 
-#: Readers of the words of a selection; polarisations are names.
+#: Parsers of the text of a selection; polarisations are plain names.
 READERS: dict[str, Callable[[str], Any]] = {
     "region": parse_region, "section": parse_section, "channels": parse_channels, "pol": str,
 }  # fmt: skip
 
 
 class FrameOfRange(NamedTuple):
-    """How a range of wavelengths or frequencies got into the frame of an axis.
+    """Conversion of a range of wavelengths or frequencies to the frame of an axis.
 
-    ``factor``: of its frequencies; None if the header does not say how, for the ``reason``.
+    ``factor``: factor of the frequencies; None if the header lacks it, for the ``reason``.
     """
 
     own: str | None
@@ -63,25 +63,25 @@ class Selection:
     Attributes
     ----------
     regions
-        A region, or several, as `tachyfits.region` takes them. None: the whole plane.
+        A region, or several, as accepted by `tachyfits.region`. None: the whole plane.
     channels
-        As `Image.select` takes them; or a `Range` of FITS pixels.
+        As in `Image.select`; or a `Range` of FITS pixels.
     pol
-        Polarisations by their names.
+        Names of polarisations.
     section
         A NumPy index expression; or a `Range` for each axis, x first.
     where
-        Conditions, all of which hold.
+        Conditions, which must all be true.
     mode
-        None: pixels outside of regions do not count. One of `MODES`: the rectangle around a region,
-        and what to do with its pixels beyond the image.
+        None: ignore pixels outside of regions. One of `MODES`: cut the rectangle around a region,
+        and treat pixels beyond the image by this mode.
     line
         Rest frequency and convention of channels by velocity.
     channel_axis
-        NumPy number of the axis that ``channels`` are on; None: that of the image.
+        NumPy number of the axis of ``channels``; None: the image's channel axis.
     is_lenient
-        Assume what the header does not say, as SODA has it: wavelengths are in the frame of the
-        axis, and polarisations that the image lacks are left out.
+        Fill gaps in the header by the assumptions of SODA: wavelengths are in the frame of the
+        axis, and polarisations that the image lacks are ignored.
     """
 
     regions: Any = None
@@ -96,21 +96,21 @@ class Selection:
 
     @classmethod
     def typed(cls, words: Mapping[str, Any], **more: Any) -> Selection:
-        """Return the selection of words in FITS order: x first, counted from 1.
+        """Return the selection described by text in FITS order: x first, counted from 1.
 
         Parameters
         ----------
         words
-            Text by the names ``region``, ``section``, ``channels`` and ``pol``, as the command
-            line, the HTTP interface and SODA have them; None is left out. A value that is not text
-            was read before.
+            Text by the names ``region``, ``section``, ``channels`` and ``pol``, as in the command
+            line, the HTTP interface and SODA; None is ignored. A value that is not text is already
+            parsed.
         **more
             Other attributes.
 
         Raises
         ------
         UsageError
-            A text cannot be read. Text of a region never names a file.
+            A text is invalid. Text of a region never names a file.
 
         Examples
         --------
@@ -118,28 +118,28 @@ class Selection:
         >>> found.section[0].first, found.channels.unit
         (2, 'Hz')
         """
-        found = {}
+        attributes = {}
         for name, text in words.items():
             try:
-                found[name] = READERS[name](text) if isinstance(text, str) else text
+                attributes[name] = READERS[name](text) if isinstance(text, str) else text
             except _core.TachyfitsError:
                 raise
             except ValueError as error:
                 raise _core.UsageError(str(error)) from None
-        return cls(found.pop("region", None), **found, **more)
+        return cls(attributes.pop("region", None), **attributes, **more)
 
     @property
     def keeps_axes(self) -> bool:
-        """Whether every axis of the image stays as it is."""
+        """Whether every axis of the image stays unchanged."""
         return self.section is None and self.channels is None and self.pol is None
 
     def resolve(self, image: Image, known: ChosenRegions | None = None) -> Choice:
-        """Return the pixels of an image that are requested.
+        """Return the requested pixels of an image.
 
         Parameters
         ----------
         known
-            The regions, where another selection of the image has found them.
+            The regions, if another selection of the image has already resolved them.
 
         Raises
         ------
@@ -157,23 +157,23 @@ class Selection:
             if (axis := self.channel_axis) is None:
                 axis = image.coordinates.required_channel_axis()
             frame, gaps = self._cut_channels(part, axis)
-        chosen = EVERYTHING
+        resolved = EVERYTHING
         if self.regions is not None and self.mode is not None:
             check_plane(image)
             part.cut_rectangle(rectangle_of, region(self.regions), self.mode)
         elif self.regions is not None:
-            chosen = known or image._chosen(self.regions)
-        conditions = (*(condition_of(image, given) for given in self.where), *gaps)
-        regions: Any = chosen.regions
-        if regions is not None and chosen.count is None:
+            resolved = known or image._chosen(self.regions)
+        conditions = (*(condition_of(image, condition) for condition in self.where), *gaps)
+        regions: Any = resolved.regions
+        if regions is not None and resolved.count is None:
             (regions,) = regions
         return Choice(
-            image, replace(self, regions=regions), part.section, part.margins, chosen, conditions,
+            image, replace(self, regions=regions), part.section, part.margins, resolved, conditions,
             frame, notes,
         )  # fmt: skip
 
     def _cut_states(self, part: _Part, pol: str | Sequence[str]) -> tuple[str, ...]:
-        """Cut the axis of polarisations; return what was assumed."""
+        """Cut the axis of polarisations; return notes on assumptions."""
         image = part.image
         find = available_states if self.is_lenient else stokes_slice
         axis, pixels = find(image.coordinates, image.shape, pol)
@@ -185,7 +185,7 @@ class Selection:
     def _cut_channels(
         self, part: _Part, axis: int
     ) -> tuple[FrameOfRange | None, tuple[Condition, ...]]:
-        """Cut the axis of channels; return the frame of a range, and the mask of several."""
+        """Cut the axis of channels; return the frame of a range, and the mask of several ranges."""
         frames: list[FrameOfRange | None] = []
 
         def find(item: Any) -> slice:
@@ -197,28 +197,30 @@ class Selection:
         part.cut("channels", axis, ranges)
         return frames[-1], () if inside is None else (ChannelMask.of(part.image, axis, inside),)
 
-    def _channels(self, image: Image, axis: int, given: Any) -> tuple[slice, FrameOfRange | None]:
+    def _channels(
+        self, image: Image, axis: int, channels: Any
+    ) -> tuple[slice, FrameOfRange | None]:
         length = image.shape[axis]
-        if isinstance(given, Range):
+        if isinstance(channels, Range):
             name = f"the spectral axis (NAXIS{image.ndim - axis})"
-            return given.to_slice(length, name), None
+            return channels.to_slice(length, name), None
         frame = None
         coordinates = image.coordinates
-        if self.is_lenient and isinstance(given, SpectralRange):
-            if given.low is None and given.high is None:
+        if self.is_lenient and isinstance(channels, SpectralRange):
+            if channels.low is None and channels.high is None:
                 return slice(None), None
             own = frame_of(coordinates)
             try:
-                frame = FrameOfRange(own, frequency_factor(coordinates, given))
+                frame = FrameOfRange(own, frequency_factor(coordinates, channels))
             except _core.UsageError as error:
-                given = SpectralRange(given.low, given.high, given.unit)
+                channels = SpectralRange(channels.low, channels.high, channels.unit)
                 frame = FrameOfRange(own, None, str(error).partition("\nhint: ")[0])
-        return channel_slice(coordinates, axis, length, given, self.line), frame
+        return channel_slice(coordinates, axis, length, channels, self.line), frame
 
     def with_more(self, more: Selection, choice: Choice) -> Selection | None:
-        """Return this selection and then another as one; None if they are not one of the image.
+        """Return this selection followed by another as one; None if no single one does it.
 
-        ``choice``: the pixels of this one, whose axes ``more`` is about.
+        ``choice``: the pixels of this selection; ``more`` refers to its axes.
         """
         if self.mode is not None or more.mode is not None or self.is_lenient or more.is_lenient:
             return None
@@ -226,21 +228,21 @@ class Selection:
             return None
         if not self.keeps_axes and not (more.keeps_axes and more._is_of_any_shape(choice.image)):
             return None
-        # As slices, so that nothing is converted again.
-        both = replace(self, where=(*choice.conditions, *more.where))
+        # Use slices, to avoid another conversion.
+        combined = replace(self, where=(*choice.conditions, *more.where))
         if not self.keeps_axes:
             section = slices_of(choice.section)
-            both = replace(both, section=section, channels=None, pol=None)
+            combined = replace(combined, section=section, channels=None, pol=None)
         changes = {
             name: value
             for name in ("regions", "section", "channels", "pol", "channel_axis")
             if (value := getattr(more, name)) is not None
         }
-        return replace(both, **changes, line=more.line)
+        return replace(combined, **changes, line=more.line)
 
     def _is_of_any_shape(self, image: Image) -> bool:
-        """Say whether no condition is a mask, which has a shape."""
-        return not any(isinstance(condition_of(image, given), Mask) for given in self.where)
+        """Return whether no condition is a mask, which fixes the shape."""
+        return not any(isinstance(condition_of(image, condition), Mask) for condition in self.where)
 
 
 class _Part:
@@ -252,7 +254,7 @@ class _Part:
         index = section
         if isinstance(section, tuple) and section and isinstance(section[0], Range):
             index = numpy_index(section, image.shape)
-        # An axis that an integer drops from an array stays in an image.
+        # Axes that integers drop from an array stay in an image.
         self.section = Section(image._section(index).ranges)
         self._words = {
             axis: "section"
@@ -261,7 +263,7 @@ class _Part:
         }
 
     def cut(self, word: str, axis: int, ranges: tuple[int, int, int]) -> None:
-        """Cut an axis; ``word`` is the argument that does it."""
+        """Cut an axis; ``word`` names the argument for error messages."""
         if axis in self._words:
             raise conflict(self.image, axis, word, self._words[axis])
         self._words[axis] = word
@@ -283,7 +285,7 @@ class _Part:
 
 
 def conflict(image: Image, axis: int, one: str, other: str) -> Exception:
-    """Return the error of two arguments that choose pixels of one axis."""
+    """Return the error for two arguments that choose pixels of one axis."""
     number = image.ndim - axis
     return usage(
         either(
@@ -305,19 +307,19 @@ class Choice:
     image
         The image.
     selection
-        The request; its regions are objects.
+        The request, with regions as objects.
     section
-        What is read.
+        The section to read.
     margins
-        Undefined pixels before and after each NumPy axis; () without any.
+        Number of undefined pixels before and after each NumPy axis, or ().
     regions
-        The regions inside which pixels count.
+        Regions; only pixels inside them count.
     conditions
-        What else decides whether a pixel counts.
+        Further conditions on the pixels.
     frame
-        How a lenient range of channels got into the frame of the axis.
+        Conversion of a lenient range of channels to the frame of the axis.
     notes
-        What was assumed.
+        Notes on assumptions.
     """
 
     image: Image
@@ -333,17 +335,17 @@ class Choice:
 
     @property
     def channel_axis(self) -> int:
-        """NumPy number of the axis of channels; UsageError without one."""
+        """NumPy number of the axis of channels; UsageError if the image has none."""
         return self.image.coordinates.required_channel_axis()
 
     @property
     def sky_axes(self) -> tuple[int, ...]:
-        """NumPy numbers of the axes beside that of the channels that are the sky."""
+        """NumPy numbers of the sky axes, without the axis of channels."""
         return self.image.coordinates.sky_axes(self.channel_axis)
 
     @property
     def keeps_sky(self) -> bool:
-        """Whether the last two axes are whole, so that pixels have the same numbers in regions."""
+        """Whether the last two axes are whole, so that regions keep their pixel numbers."""
         sizes = zip(self.section.ranges, self.image.shape, strict=True)
         return all(ranges == (0, length, 1) for ranges, length in [*sizes][-2:])
 
@@ -353,7 +355,7 @@ class Choice:
         return self.regions.cores is None and not self.conditions
 
     def check_single(self, kept: Sequence[int]) -> None:
-        """Refuse axes that are neither sky nor spectral and have more than one value."""
+        """Refuse an image with several values along an axis that is neither sky nor spectral."""
         image = self.image
         ctypes = image.coordinates.ctypes
         for axis, count in enumerate(self.section.full_shape):
@@ -393,11 +395,11 @@ class Choice:
 
     @functools.cached_property
     def pixels(self) -> Image:
-        """The image with NaN where conditions fail; of pixels outside of regions as they are."""
+        """The image with NaN where conditions fail; pixels outside of regions are kept."""
         return self.masked(self.image)
 
     def inside(self, sky: tuple[int, int]) -> tuple[Section, NDArray[np.bool_] | None]:
-        """Return the part of the section that regions reach into, and which pixels are in one."""
+        """Return the part of the section that regions cover, and a mask of the pixels inside."""
         where, cores = self.section, self.regions.cores
         if cores is None:
             return where, None
@@ -411,8 +413,8 @@ class Choice:
         pieces = []
         for axis, hit in zip(sky, (mask.any(axis=1), mask.any(axis=0)), strict=True):
             start, _, step = where.ranges[axis]
-            found = np.flatnonzero(hit)
-            first, count = (int(found[0]), int(np.ptp(found)) + 1) if found.size else (0, 0)
+            numbers = np.flatnonzero(hit)
+            first, count = (int(numbers[0]), int(np.ptp(numbers)) + 1) if numbers.size else (0, 0)
             within = within.replace(axis, (start + first * step, count, step))
             pieces.append(slice(first, first + count))
         return within, mask[tuple(pieces)]
@@ -425,7 +427,7 @@ class Choice:
     # HISTORY of results.
 
     def history(self, unit: str | None) -> list[str]:
-        """Return notes for HISTORY, beside the section; ``unit``: of the pixels."""
+        """Return the HISTORY notes, besides the section; ``unit``: unit of the pixels."""
         notes = [condition.note(unit) for condition in self.conditions]
         for item in self.regions.regions or ():
             of_pixels = " (from 0)" if isinstance(item, PixelRegion) else ""
@@ -434,7 +436,7 @@ class Choice:
 
 
 def one_of_axis(ndim: int, axis: int) -> str:
-    """Return a section as the command line takes it: the first pixel of one NumPy axis.
+    """Return the section of the first pixel of one NumPy axis, in command-line syntax.
 
     >>> one_of_axis(4, 1)
     '*,*,1,*'

@@ -1,7 +1,7 @@
-"""Spectra and pictures: which axis is spectral, what is left of it, coordinates and headers.
+"""Spectra and pictures: the spectral axis, the axes that remain, coordinates and headers.
 
-The loops are the engine's. "Degenerate" axes (a polarisation axis of length 1) are dropped; a
-longer one must be cut to one value by the section, because mixing Stokes I and V means nothing.
+The engine loops over pixels. "Degenerate" axes (a polarisation axis of length 1) are dropped; the
+section must cut a longer axis to one value, because a mix of Stokes I and V has no meaning.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
     from tachyfits.image.weights import Weights
 
 
-#: Other names of the rest frequency: left out where RESTFRQ is set.
+#: Other names of the rest frequency, dropped if RESTFRQ is set.
 OTHER_REST = ("RESTFREQ", "RESTWAV")
 
 
 def spectra(
     choice: Choice, statistic: str, weights: Weights | None, line: Line, **run: Any
 ) -> list[Spectrum]:
-    """Return one spectrum per region, or one of every pixel; ``run``: threads and progress."""
-    image, where, chosen = choice.image, choice.section, choice.regions
+    """Return a spectrum per region, or a single one; ``run``: threads and progress."""
+    image, where, selected = choice.image, choice.section, choice.regions
     asks_flux = isinstance(statistic, str) and statistic == FLUX
     if asks_flux and image.ndim == 2 and image.coordinates.channel_axis is None:
         raise usage(
@@ -58,30 +58,30 @@ def spectra(
     axis = choice.channel_axis
     choice.check_single((axis, *choice.sky_axes))
     choice.check_sky()
-    # Before any pixel is read: they may fail.
+    # Validate before any pixel is read.
     ready = prepared(image, statistic, line, (where, axis))
     pixels = choice.masked(ready.pixels)
-    known = choice.channels(ready.line)
-    world = WorldAxis(known.name, known.unit, known.values)
+    channels = choice.channels(ready.line)
+    world = WorldAxis(channels.name, channels.unit, channels.values)
     others = [number for number in range(image.ndim) if number != axis]
-    is_weighted = check_weights(weights, ready.statistic, chosen)
+    is_weighted = check_weights(weights, ready.statistic, selected)
     with reports() as costs:
         if is_weighted:
             values = weighted(choice, pixels, ready.statistic, others, **run)
         else:
-            values = reduced(pixels, ready.statistic, others, where, regions=chosen.cores, **run)
+            values = reduced(pixels, ready.statistic, others, where, regions=selected.cores, **run)
     unit = ready.unit
-    regions: Sequence[Region | None] = [None] if chosen.regions is None else chosen.regions
+    regions: Sequence[Region | None] = [None] if selected.regions is None else selected.regions
     rows = np.asarray(values, dtype=np.float64).reshape(len(regions), len(world)) * ready.factor
-    same = statistic not in (*UNITLESS, FLUX)
-    header = result_header(image, where, (axis,), same_quantity=same)
+    same_quantity = statistic not in (*UNITLESS, FLUX)
+    header = result_header(image, where, (axis,), same_quantity=same_quantity)
     changes = {"BUNIT": (unit, "")} if unit else {}
     untrue = () if unit else ("BUNIT",)
-    axis_cards = _axis_cards(header, known, frame_of(image.coordinates))
+    axis_cards = _axis_cards(header, channels, frame_of(image.coordinates))
     if "RESTFRQ" in axis_cards:
         untrue = (*untrue, *OTHER_REST)
     header = header.replaced(changes | axis_cards, without=untrue)
-    # Weights of regions outside of the image read nothing.
+    # If all regions are outside of the image, nothing is read.
     report = last(costs)
     return [
         Spectrum(world, row, unit, statistic, region, header, report, image.file.name)
@@ -90,7 +90,7 @@ def spectra(
 
 
 def _axis_cards(header: Header, channels: Channels, frame: str | None) -> dict[str, Any]:
-    """Return the cards of the axis of a spectrum whose coordinates were converted."""
+    """Return the axis cards of a spectrum whose coordinates were converted."""
     described = channels.described
     if described is None:
         return {}
@@ -106,13 +106,13 @@ def _axis_cards(header: Header, channels: Channels, frame: str | None) -> dict[s
     if channels.rest_hz is not None:
         cards["RESTFRQ"] = (channels.rest_hz, "[Hz] rest frequency")
     if frame is not None and not header.get("SPECSYS"):
-        # The CTYPE that was replaced may have named the frame: VELO-LSR.
+        # The replaced CTYPE may have named the frame: VELO-LSR.
         cards["SPECSYS"] = frame
     return cards
 
 
 def picture(image: Pixels, section: Any, threads: int | None, progress: Progress | None) -> Plane:
-    """Return pixels of two axes as they are; others must be cut to one value."""
+    """Return the pixels of two axes; the section must cut all other axes to one value."""
     where = image._section(section)
     if image.ndim < 2:
         raise usage(
@@ -123,7 +123,7 @@ def picture(image: Pixels, section: Any, threads: int | None, progress: Progress
         raise usage("an image without pixels cannot be drawn", "choose pixels")
     axes = [axis for axis, count in enumerate(where.full_shape) if count != 1]
     for axis in reversed(range(image.ndim)):
-        # A picture of one row is one of x and y all the same.
+        # A picture of a single row still has x and y.
         if len(axes) < 2 and axis not in axes:
             axes.append(axis)
     if len(axes) > 2:
@@ -152,7 +152,7 @@ def picture(image: Pixels, section: Any, threads: int | None, progress: Progress
 def dropped_frequency(
     image: Pixels, where: Section, kept: Sequence[int], line: Line | None = None
 ) -> dict[str, Any]:
-    """Return the cards of the frequency of a result that has not the spectral axis."""
+    """Return the frequency cards of a result without the spectral axis."""
     axis = image.coordinates.spectral_axis
     if axis in kept or not image.unit or (axis is not None and flux_units(image.unit) is None):
         return {}
@@ -169,10 +169,10 @@ def result_header(
     same_quantity: bool = True,
     with_tables: bool = False,
 ) -> Header:
-    """Return the header of a result that has some axes of a section of an image (NumPy numbers).
+    """Return the header of a result that keeps some axes of a section of an image (NumPy numbers).
 
-    Without ``same_quantity`` its values are not of the quantity that BTYPE names. ``with_tables``:
-    it has the HDUs of `result_tables` beside it. A warning names distortions that are left out.
+    ``same_quantity`` False: the values are not of the quantity named by BTYPE. ``with_tables``: the
+    HDUs of `result_tables` accompany the result. A warning names dropped distortions.
     """
     cards = image._core_image().result_cards(
         list(where.ranges),
@@ -198,7 +198,7 @@ def result_tables(
 
 
 def _warn_of_lost(image: Pixels, header: Header) -> None:
-    """Warn of a plane of the sky without the distortions that its image has."""
+    """Warn about a plane of the sky that lost the distortions of its image."""
     lost = [key for key in distortions(image.header) if key not in header]
     if lost and image.coordinates.sky is not None and Coordinates(header, 2).sky is not None:
         warn(
@@ -208,7 +208,7 @@ def _warn_of_lost(image: Pixels, header: Header) -> None:
 
 
 def _with_plane_beam(header: Header, image: Pixels, where: Section) -> Header:
-    """Return a header with the beam of the one plane of a section, from the table BEAMS."""
+    """Return a header with the beam of a section's single plane, from the table BEAMS."""
     if image._core_image().beams() is None:
         return header
     try:

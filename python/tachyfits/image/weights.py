@@ -1,7 +1,7 @@
-"""Sums and means with the share of each pixel that is inside a region, as photutils has them.
+"""Sums and means weighted by the fraction of each pixel inside a region, as in photutils.
 
-The engine multiplies pixels by their shares as it reads them: one pass over the boxes around all
-regions, which also adds the shares of defined pixels.
+The engine multiplies pixels by their fractions as it reads them: one pass over the boxes around all
+regions, which also sums the fractions of defined pixels.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from tachyfits.base.progress import Progress
     from tachyfits.image.image import Image
 
-#: Ways of weighting pixels: "exact" is the share of a pixel that is inside.
+#: Weights of pixels: "exact" is the fraction of a pixel inside the region.
 Weights: TypeAlias = Literal["exact"]
 WEIGHTS = get_args(Weights)
-#: Statistics that weights have a meaning for.
+#: Statistics for which weights are defined.
 WEIGHTED = ("sum", "mean")
 
 
 def check_weights(weights: str | None, statistic: str, chosen: ChosenRegions) -> bool:
-    """Say whether weights are requested; UsageError where they make no sense."""
+    """Return whether weights are requested; raise UsageError if they are undefined here."""
     if weights is None:
         return False
     if weights not in WEIGHTS:
@@ -64,10 +64,10 @@ def weighted(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.float64]:
-    """Return weighted sums or means of the regions of a choice along axes, one after the other.
+    """Return weighted sums or means along axes for each region of a choice.
 
-    Undefined pixels are ignored; of nothing, both are NaN. ``pixels``: those of the choice, perhaps
-    in another unit.
+    Undefined pixels are ignored; both are NaN without a defined pixel. ``pixels``: pixels of the
+    choice, perhaps in another unit.
     """
     run: dict[str, Any] = {"threads": threads, "progress": progress}
     sums, areas = weighted_sums(choice, pixels, axes, **run)
@@ -87,8 +87,8 @@ def weighted_sums(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return weighted sums of the regions of a choice, and the areas of their defined pixels.
 
-    All regions are one pass over the boxes around them. Arrays have a first axis for the regions,
-    and the kept axes.
+    One pass reads the boxes around all regions. Arrays have a first axis for the regions, and the
+    kept axes.
     """
     where, plane = choice.section, (pixels.ndim - 2, pixels.ndim - 1)
     if not set(plane) <= set(axes):
@@ -107,7 +107,7 @@ def weighted_sums(
 
 
 def core_with_shares(image: Image, item: Region) -> _core.Region:
-    """Return the engine's region of a shape in pixels, or of a ring: those that have shares."""
+    """Return the engine's region of a shape in pixels or a ring, which have pixel fractions."""
     if not isinstance(item, CompoundRegion):
         return _core_of_shape(image, item)
     if [added for added, _ in item.parts] != [True, False]:
@@ -125,7 +125,7 @@ def _core_of_shape(image: Image, item: Region) -> _core.Region:
 
 
 def flat(image: Image, item: Region) -> PixelRegion:
-    """Return a shape in pixels; of a shape on the sky with the scale at its centre."""
+    """Return a shape in pixels; a shape on the sky is converted with the scale at its centre."""
     if isinstance(item, CompoundRegion):
         raise usage(f"exact weights need one shape or a ring: {item}", "give single shapes")
     if isinstance(item, SkyRegion) and item.shape != "point":

@@ -1,4 +1,4 @@
-"""Columns as Arrow, and back.
+"""Conversion of columns to Arrow, and back.
 
 Numbers and offsets are passed to Arrow without a copy; truth values become bits and text becomes
 UTF-8, as in Arrow. pyarrow is imported on demand.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def pyarrow_module() -> Any:
-    """Import pyarrow, or say how to install it."""
+    """Import pyarrow, or raise an error that names the package to install."""
     return needed("pyarrow", "Arrow", extra="arrow")
 
 
@@ -46,7 +46,7 @@ def arrow_table(columns: Columns) -> pa.Table:
 
 
 def arrow_reader(empty: Columns, batches: Iterable[Columns]) -> pa.RecordBatchReader:
-    """Return a reader of batches; ``empty`` has the columns without a row."""
+    """Return a reader of batches; ``empty`` has the columns without rows."""
     pa = pyarrow_module()
     schema = _schema(empty, [array_of(array) for array in empty.values()])
 
@@ -68,10 +68,10 @@ def _schema(columns: Columns, arrays: list[Any]) -> pa.Schema:
 
 
 def field_metadata(column: TableColumn | None, values: Any) -> dict[str, str]:
-    """Return what describes a column, as text by name; unit and description as in VOTable."""
-    known: dict[str, str | None] = {}
+    """Return the metadata of a column as text by name; unit and description as in VOTable."""
+    metadata: dict[str, str | None] = {}
     if column is not None:
-        known = {
+        metadata = {
             "unit": column.unit,
             "description": column.description,
             "fits.TFORM": column.form,
@@ -79,26 +79,26 @@ def field_metadata(column: TableColumn | None, values: Any) -> dict[str, str]:
         }
     # Arrow has no complex numbers: this metadata marks the innermost pairs as complex.
     if isinstance(values, Ragged) and values.cell_shape:
-        # Cells of one length are lists of lists, which say their shape themselves.
-        known["fits.TDIM"] = f"({','.join(map(str, reversed(values.cell_shape)))})"
-    known["fits.complex"] = "re,im" if values.dtype.kind == "c" else None
+        # Cells of one length become nested lists, which carry their shape.
+        metadata["fits.TDIM"] = f"({','.join(map(str, reversed(values.cell_shape)))})"
+    metadata["fits.complex"] = "re,im" if values.dtype.kind == "c" else None
     carried = dict(column.carried) if column is not None else {}
-    known |= {f"fits.{word}": json.dumps(value) for word, value in carried.items()}
-    return {name: text for name, text in known.items() if text}
+    metadata |= {f"fits.{word}": json.dumps(value) for word, value in carried.items()}
+    return {name: text for name, text in metadata.items() if text}
 
 
 def table_metadata(columns: Columns) -> dict[str, str]:
     """Return the cards of the header as JSON: values and comments by keyword."""
-    known = {"fits.header": columns.meta, "fits.comments": columns.comments}
-    return {name: json.dumps(cards, default=str) for name, cards in known.items() if cards}
+    metadata = {"fits.header": columns.meta, "fits.comments": columns.comments}
+    return {name: json.dumps(cards, default=str) for name, cards in metadata.items() if cards}
 
 
 def array_of(values: Any) -> pa.Array:
     """Return the values of a column as an Arrow array."""
     pa = pyarrow_module()
     if isinstance(values, Ragged):
-        whole = values.compact()
-        return pa.LargeListArray.from_arrays(whole.offsets, array_of(whole.values))
+        compact = values.compact()
+        return pa.LargeListArray.from_arrays(compact.offsets, array_of(compact.values))
     data, nulls = np.ma.getdata(values), None
     if np.ma.getmask(values) is not np.ma.nomask:
         nulls = np.ma.getmaskarray(values).reshape(-1)
@@ -108,12 +108,12 @@ def array_of(values: Any) -> pa.Array:
         mask = None if nulls is None else pa.array(nulls)
         array = pa.FixedSizeListArray.from_arrays(parts, 2, mask=mask)
     elif data.dtype.kind in "iufb":
-        # Numbers stay in NumPy's memory.
+        # Arrow shares NumPy's memory of numbers.
         array = pa.array(flat, mask=nulls)
     else:
         array = _text(flat, nulls)
     if 0 in data.shape[1:]:
-        # Parquet's readers and polars fail at lists of the fixed length 0.
+        # Parquet readers and polars fail on lists of fixed length 0.
         return pa.LargeListArray.from_arrays(np.zeros(len(data) + 1, np.int64), array)
     for length in reversed(data.shape[1:]):
         array = pa.FixedSizeListArray.from_arrays(array, length)
@@ -135,31 +135,31 @@ def _text(data: NDArray[Any], nulls: NDArray[np.bool_] | None) -> pa.Array:
 
 
 def arrow_column(name: str, values: Any) -> Any:
-    """Return the values of a column of any library that gives Arrow's."""
+    """Return the values of a column of any library that exports Arrow."""
     pa = pyarrow_module()
     try:
         return arrow_values(name, intact(pa.chunked_array(values)))
     except pa.ArrowException as error:
-        found = "".join(c if c.isprintable() else "?" for c in " ".join(str(error).split()))
-        raise usage(f"column {name!r}: {found}", "give a column that is whole") from error
+        message = "".join(c if c.isprintable() else "?" for c in " ".join(str(error).split()))
+        raise usage(f"column {name!r}: {message}", "give a column that is whole") from error
 
 
 def intact(data: Any) -> Any:
-    """Return Arrow data whose offsets, indices and text are valid.
+    """Return Arrow data after validating its offsets, indices and text.
 
-    Arrow compares them with the data on request only, and reads anywhere in memory otherwise.
+    Arrow validates them only on request; otherwise invalid ones read arbitrary memory.
 
     Raises
     ------
     ArrowInvalid
-        They are not.
+        Offsets, indices or text are invalid.
     """
     data.validate(full=True)
     return data
 
 
 def columns_of_arrow(data: Any) -> Named:
-    """Give the columns of an Arrow stream."""
+    """Yield the columns of an Arrow stream."""
     pa = pyarrow_module()
     try:
         table = intact(pa.RecordBatchReader.from_stream(data).read_all())
@@ -171,28 +171,28 @@ def columns_of_arrow(data: Any) -> Named:
     refuse_objects("", data)
     foreign = said_of_columns(table.schema.metadata)
     for field, column in zip(table.schema, table.columns, strict=True):
-        # Other programs may have put values there that are not text.
-        said = {
+        # Values from other programs may not be text.
+        texts = {
             key.decode(errors="replace"): text.decode(errors="replace")
             for key, text in (field.metadata or {}).items()
         }
-        pairs = "fits.complex" in said
+        pairs = "fits.complex" in texts
         values = arrow_values(field.name, column, pairs=pairs)
         theirs = foreign.get(field.name, {})
-        known = {
-            "unit": said.get("unit") or theirs.get("unit"),
-            "description": said.get("description") or theirs.get("description", ""),
-            "display": said.get("fits.TDISP") or display_of(theirs.get("format"), values.dtype),
-            "carried": carried_in(said) or theirs.get("carried", ()),
+        properties = {
+            "unit": texts.get("unit") or theirs.get("unit"),
+            "description": texts.get("description") or theirs.get("description", ""),
+            "display": texts.get("fits.TDISP") or display_of(theirs.get("format"), values.dtype),
+            "carried": carried_in(texts) or theirs.get("carried", ()),
         }
-        if isinstance(values, Ragged) and "fits.TDIM" in said:
-            shape = _shape_said(field.name, said["fits.TDIM"])
+        if isinstance(values, Ragged) and "fits.TDIM" in texts:
+            shape = _shape_said(field.name, texts["fits.TDIM"])
             values = Ragged(values.offsets, values.values, cell_shape=shape)
-        yield field.name, values, known
+        yield field.name, values, properties
 
 
 def carried_in(said: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:
-    """Return what the metadata of an Arrow field has for cards of the column."""
+    """Return the column's cards from the metadata of an Arrow field."""
     cards = {}
     for key, text in said.items():
         word = key.removeprefix("fits.")
@@ -207,7 +207,7 @@ def carried_in(said: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:
 
 
 def _shape_said(name: str, dimensions: str) -> tuple[int, ...]:
-    """Return the shape that TDIMn says, the first axis last."""
+    """Return the shape in TDIMn, in NumPy order."""
     lengths = dimensions.strip("() ").split(",")
     if not all(length.strip().isdecimal() for length in lengths):
         raise usage(
@@ -218,24 +218,24 @@ def _shape_said(name: str, dimensions: str) -> tuple[int, ...]:
 
 
 def meta_of_arrow(metadata: Mapping[Any, Any]) -> Iterable[tuple[str, Any]]:
-    """Give the cards that `Table.to_arrow`, or astropy, put into the metadata of a schema."""
-    known = {}
+    """Yield the cards that `Table.to_arrow`, or astropy, stored in the metadata of a schema."""
+    by_key = {}
     for key in (b"fits.header", b"fits.comments"):
         try:
-            found = json.loads(metadata.get(key, b"{}"))
+            entries = json.loads(metadata.get(key, b"{}"))
         except ValueError:
-            # Another program's.
-            found = {}
-        known[key] = found if isinstance(found, dict) else {}
-    if not any(known.values()):
+            # Metadata of another program.
+            entries = {}
+        by_key[key] = entries if isinstance(entries, dict) else {}
+    if not any(by_key.values()):
         yield from meta_of_yaml(metadata)
-    comments = known[b"fits.comments"]
-    for key, value in known[b"fits.header"].items():
+    comments = by_key[b"fits.comments"]
+    for key, value in by_key[b"fits.header"].items():
         yield key, (value, str(comments[key])) if key in comments else value
 
 
 def arrow_values(name: str, array: Any, *, pairs: bool = False) -> Any:
-    """Return an Arrow array as NumPy's, masked where null; lists as `Ragged` or more axes.
+    """Return an Arrow array as NumPy's, masked where null; lists become `Ragged` or extra axes.
 
     ``pairs``: the innermost lists, of two floats each, are complex numbers.
     """
@@ -263,16 +263,16 @@ def arrow_values(name: str, array: Any, *, pairs: bool = False) -> Any:
 
 
 def _decoded(array: Any) -> Any:
-    """Return the values of a dictionary's array."""
+    """Return the values of a dictionary-encoded array."""
     pa = pyarrow_module()
-    # pyarrow cannot take values from views, in which polars keeps text.
+    # pyarrow cannot take values from views, in which polars stores text.
     plain = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
     values = array.dictionary
     return values.cast(plain.get(str(values.type), values.type)).take(array.indices)
 
 
 def _complex(values: NDArray[Any]) -> NDArray[Any]:
-    """Return pairs of floats as the complex numbers that they were, one axis less."""
+    """Return pairs of floats as complex numbers, with one axis less."""
     kind = np.dtype(f"c{2 * values.dtype.itemsize}")
     pairs = np.ascontiguousarray(np.ma.getdata(values))
     numbers = pairs.view(kind).reshape(pairs.shape[:-1])
@@ -282,7 +282,7 @@ def _complex(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _fixed_values(name: str, array: Any, *, pairs: bool) -> Any:
-    """Return lists of one length as an array of one axis more."""
+    """Return lists of one length as an array with one more axis."""
     pa = pyarrow_module()
     length = array.type.list_size
     first = array.offset * length
@@ -306,7 +306,7 @@ def _plain_values(name: str, array: Any) -> NDArray[Any]:
     if types.is_boolean(kind):
         return array.fill_null(False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
     if types.is_integer(kind) or types.is_floating(kind):
-        # An integer would become a float where it is null: the mask says so already.
+        # Without a fill value, integers with nulls would become floats; the mask marks the nulls.
         full = array.fill_null(0) if array.null_count else array
         return full.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
     if types.is_timestamp(kind):
@@ -320,7 +320,8 @@ def _plain_values(name: str, array: Any) -> NDArray[Any]:
     if types.is_time(kind):
         return _plain_values(name, array.cast(pa.string()))
     if str(kind) in ("string", "large_string", "string_view"):
-        # Text of no length too, and where nothing is defined: what the cells are does not tell.
+        # Also text of length 0, and columns without defined values, whose cells do not show their
+        # type.
         text = array.cast(pa.large_string()).fill_null("")
         return text.to_numpy(zero_copy_only=False).astype("U")  # type: ignore[no-any-return]
     if str(kind) in ("binary", "large_binary", "binary_view") or types.is_fixed_size_binary(kind):
@@ -335,9 +336,9 @@ def _plain_values(name: str, array: Any) -> NDArray[Any]:
 def _decimal_values(name: str, array: Any) -> NDArray[Any]:
     """Return decimals as integers if they have no decimal places, else as float64."""
     pa = pyarrow_module()
-    whole = whole_numbers(array) if array.type.scale <= 0 else None
-    if whole is not None:
-        return whole.fill_null(0).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    integers = whole_numbers(array) if array.type.scale <= 0 else None
+    if integers is not None:
+        return integers.fill_null(0).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
     floats = array.cast(pa.float64())
     if array.type.precision > _DIGITS and not _says(floats, array):
         raise usage(
@@ -347,12 +348,12 @@ def _decimal_values(name: str, array: Any) -> NDArray[Any]:
     return floats.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
 
-#: Decimals of this many digits come back from float64 (DBL_DIG of C).
+#: Decimals with this many digits survive a round trip through float64 (DBL_DIG of C).
 _DIGITS = 15
 
 
 def _says(floats: Any, decimals: Any) -> bool:
-    """Return whether the shortest text that stands for each float is the decimal."""
+    """Return whether the shortest text of each float equals the decimal."""
     pa = pyarrow_module()
     try:
         return bool(floats.cast(pa.string()).cast(decimals.type).equals(decimals))
@@ -361,9 +362,9 @@ def _says(floats: Any, decimals: Any) -> bool:
 
 
 def whole_numbers(values: Any) -> Any:
-    """Return Arrow's decimals or text as integers of the type of 64 bits that holds them all.
+    """Return Arrow decimals or text as int64 or uint64, whichever holds them all.
 
-    None: neither int64 nor uint64 does.
+    None if neither does.
     """
     pa = pyarrow_module()
     for kind in (pa.int64(), pa.uint64()):

@@ -1,4 +1,4 @@
-"""Rows of a table as a stream of Arrow batches, made by the engine."""
+"""Rows of a table as a stream of Arrow batches from the engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ArrowStream:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return a new stream in a capsule; the schema is that of the table."""
         part = self.part
-        if not isinstance(part.rows, tuple) or any(one.delimiter for one in part.columns):
+        if not isinstance(part.rows, tuple) or any(column.delimiter for column in part.columns):
             return self._batches().__arrow_c_stream__(requested_schema)
         empty = part.read((0, 0), "bytes")
         fields = [field_metadata(empty.info.get(key), array) for key, array in empty.items()]
@@ -31,12 +31,12 @@ class ArrowStream:
         )
 
     def reader(self) -> pa.RecordBatchReader:
-        """Return a reader of pyarrow."""
+        """Return a pyarrow reader."""
         reader: pa.RecordBatchReader = pyarrow_module().RecordBatchReader.from_stream(self)
         return reader
 
     def _batches(self) -> pa.RecordBatchReader:
-        """Return a reader of batches that Python makes."""
+        """Return a reader of batches built in Python."""
         part = self.part
         batches = (part.read(piece, "bytes") for piece in part.pieces())
         return arrow_reader(part.read((0, 0), "bytes"), batches)

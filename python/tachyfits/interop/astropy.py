@@ -1,4 +1,4 @@
-"""Tables of astropy, and of astropy.io.fits, which are imported on demand."""
+"""Conversion of tables to and from astropy and astropy.io.fits, which are imported on demand."""
 
 from __future__ import annotations
 
@@ -46,54 +46,54 @@ def astropy_table(columns: Columns) -> astropy.table.Table:
         listed = "\n".join(f"  - {each}" for each in unfit)
         warn(f"TDISP does not fit the column; astropy gets no format for it:\n{listed}")
     table = _with_block(table)
-    known = {
+    properties = {
         key: columns.info[key]
         for key in columns
         if key in columns.info and isinstance(table.columns.get(key), Column)
     }
-    make_times(table, known, columns.meta)
+    make_times(table, properties, columns.meta)
     return table
 
 
 def _with_block(table: astropy.table.Table) -> astropy.table.Table:
-    """Return a table with what the block of comments that astropy wrote says of its columns."""
+    """Return a table with the column properties from astropy's block of comments applied."""
     comments, lines = parted(table.meta.get("COMMENT", []))
     if not lines:
         return table
     try:
-        known, objects = known_of(lines)
-        whole = without_lost(objects, table.colnames)
-        for name in known.keys() & set(table.colnames):
-            for attribute in {"description", "meta"} & known[name].keys():
-                setattr(table[name].info, attribute, known[name][attribute])
+        properties, objects = known_of(lines)
+        complete = without_lost(objects, table.colnames)
+        for name in properties.keys() & set(table.colnames):
+            for attribute in {"description", "meta"} & properties[name].keys():
+                setattr(table[name].info, attribute, properties[name][attribute])
     except (ValueError, TypeError):
-        # Text that was divided, or that fits no column, can still be read among the comments.
+        # Text that was divided, or that fits no column, stays readable among the comments.
         return table
-    table, left = with_objects(table, whole)
-    # Where astropy's own readers have it before they make objects of the columns.
-    table.meta |= {OBJECTS: left} if left else {}
+    table, remaining = with_objects(table, complete)
+    # The same place in which astropy's readers keep it before they build objects.
+    table.meta |= {OBJECTS: remaining} if remaining else {}
     table.meta.pop("COMMENT")
     table.meta |= {"COMMENT": comments} if comments else {}
     return table
 
 
-def _astropy_column(values: Any, known: TableColumn | None) -> Any:
+def _astropy_column(values: Any, info: TableColumn | None) -> Any:
     from astropy.table import Column, MaskedColumn
 
     if isinstance(values, Ragged):
         values = values.to_object_array()
     kind = MaskedColumn if np.ma.isMaskedArray(values) else Column
     column = kind(values)
-    if known is not None:
-        column.unit = _astropy_unit(known.unit)
-        column.description = known.description or None
-        if isinstance(known.null, int) and np.ma.isMaskedArray(values):
-            column.fill_value = _fill_value(known, values.dtype)
+    if info is not None:
+        column.unit = _astropy_unit(info.unit)
+        column.description = info.description or None
+        if isinstance(info.null, int) and np.ma.isMaskedArray(values):
+            column.fill_value = _fill_value(info, values.dtype)
     return column
 
 
 def _set_format(column: Any, display: str | None) -> bool:
-    """Give a column of astropy the format of TDISPn; return whether that fits its values."""
+    """Set the format of an astropy column from TDISPn; return whether it fits the values."""
     letter = (display or "").strip()[:1].upper()
     kind = column.dtype.kind
     fits = {"A": "SUO", "L": "b"}.get(letter, "iu" if letter in "IZOB" else "iufcO")
@@ -109,7 +109,7 @@ def _set_format(column: Any, display: str | None) -> bool:
 
 
 def _astropy_unit(text: str | None) -> Any:
-    """Return astropy's unit; one that it does not know keeps its text."""
+    """Return astropy's unit; an unknown unit keeps its text."""
     from astropy import units
 
     if text is None:
@@ -119,32 +119,32 @@ def _astropy_unit(text: str | None) -> Any:
     unit = units.Unit(text, format="fits", parse_strict="silent")
     if not isinstance(unit, units.UnrecognizedUnit):
         return unit
-    # Of units that FITS has no name for, "mag(AB)" or "hourangle", the text is astropy's own.
+    # For units without a name in FITS, "mag(AB)" or "hourangle", the text is in astropy's format.
     own = units.Unit(text, parse_strict="silent")
     return own if str(own) == text else unit
 
 
-def _fill_value(known: TableColumn, dtype: np.dtype[Any]) -> Any:
+def _fill_value(info: TableColumn, dtype: np.dtype[Any]) -> Any:
     """Return TNULLn as a value of the column; None if it is invalid."""
-    value = known.scale * int(known.null or 0) + known.zero
-    if dtype.kind in "iu" and known.scale == 1 and known.zero == int(known.zero):
-        whole = int(known.null or 0) + int(known.zero)
+    value = info.scale * int(info.null or 0) + info.zero
+    if dtype.kind in "iu" and info.scale == 1 and info.zero == int(info.zero):
+        null = int(info.null or 0) + int(info.zero)
         limits = np.iinfo(dtype)
-        return whole if limits.min <= whole <= limits.max else None
+        return null if limits.min <= null <= limits.max else None
     return value
 
 
 def columns_of_records(data: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
-    """Give (name, values, what is known) of each column; TNULLn is undefined in scaled ones too."""
+    """Yield (name, values, properties) of each column; TNULLn is undefined even if scaled."""
     header = getattr(data, "header", None)
     records = data if header is None else data.data
     carried = {} if header is None else carried_by_column(header)
     for number, column in enumerate(records.columns):
         values = np.asarray(records.field(number))
-        known: dict[str, Any] = {"unit": column.unit or None, "display": column.disp}
+        properties: dict[str, Any] = {"unit": column.unit or None, "display": column.disp}
         if header is not None:
-            known["description"] = description_of(header, number + 1)
-            known["carried"] = carried.get(number + 1, ())
+            properties["description"] = description_of(header, number + 1)
+            properties["carried"] = carried.get(number + 1, ())
         if values.dtype.kind == "O":
             values = _joined(values)
         if isinstance(column.null, (int, np.integer)):
@@ -152,12 +152,12 @@ def columns_of_records(data: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
             if values.dtype.kind == "f":
                 values = np.ma.MaskedArray(values, mask=values == null)
             elif values.dtype.kind == "O" or null == np.array(null).astype(values.dtype):
-                known["null"] = int(null)
-        yield column.name, values, known
+                properties["null"] = int(null)
+        yield column.name, values, properties
 
 
 def _joined(cells: Any) -> Any:
-    """Return text of any length, which is there as arrays of characters, as text."""
+    """Return variable-length text, stored as arrays of characters, as strings."""
     if not all(getattr(cell, "dtype", np.dtype("O")).kind in "SU" for cell in cells):
         return cells
     texts = [np.asarray(cell).tolist() for cell in cells]
@@ -165,7 +165,7 @@ def _joined(cells: Any) -> Any:
 
 
 def cards_of_records(data: Any) -> Iterator[tuple[str, Any]]:
-    """Give what the header of an HDU says of the table as a whole: keywords, values, comments."""
+    """Yield the header's cards about the table as a whole: keywords, values, comments."""
     for card in describing_cards(data.header) if hasattr(data, "header") else []:
         if card.keyword in ("COMMENT", "HISTORY"):
             yield card.keyword, str(card.value)

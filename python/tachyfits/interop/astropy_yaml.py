@@ -1,4 +1,4 @@
-"""The YAML in which astropy describes columns: of fewer of them, and with other names."""
+"""Edit astropy's YAML description of columns: select, rename and describe columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from tachyfits.base.optional import needed
 
-#: Key of a table's meta in which astropy keeps which columns are parts of which object.
+#: Key of a table's meta that maps astropy objects to their columns.
 OBJECTS = "__serialized_columns__"
 
 _PART_TAG = "!astropy.table.SerializedColumn"
@@ -32,10 +32,10 @@ def changed(
         changed = _describe(yaml, root, descriptions) or renamed is not None
         if names is None:
             names = {name for each in dict(_pairs(root))["datatype"].value if (name := _name(each))}
-        cut = _cut(root, frozenset(names))
-        if cut is None:
+        is_cut = _cut(root, frozenset(names))
+        if is_cut is None:
             return []
-        if not (cut or changed):
+        if not (is_cut or changed):
             return lines
         text: str = yaml.serialize(root, Dumper=yaml.SafeDumper, width=1 << 16)
     except (yaml.YAMLError, *ODD):
@@ -44,41 +44,43 @@ def changed(
 
 
 def _describe(yaml: Any, root: Any, descriptions: Mapping[str, str]) -> bool:
-    """Give columns these descriptions where they have one; say whether any has."""
-    found = False
+    """Set the descriptions of columns; return whether any column has one."""
+    has_description = False
     for column in dict(_pairs(root))["datatype"].value:
         old = dict(_pairs(column)).get("description")
-        given = descriptions.get(_name(column) or "")
-        if old is not None and given is not None:
-            new = yaml.ScalarNode(old.tag, given)
+        description = descriptions.get(_name(column) or "")
+        if old is not None and description is not None:
+            new = yaml.ScalarNode(old.tag, description)
             column.value = [(key, new if node is old else node) for key, node in column.value]
-            found = True
-    return found
+            has_description = True
+    return has_description
 
 
 def _cut(root: Any, names: frozenset[str]) -> bool | None:
-    """Leave these columns alone; say whether others are gone; None if what is left says nothing."""
+    """Keep these columns only; return whether others were removed, or None if nothing remains."""
     sections = dict(_pairs(root))
     columns = sections["datatype"]
-    kept = [column for column in columns.value if _name(column) in names]
+    remaining = [column for column in columns.value if _name(column) in names]
     objects = [
         pair for section in _pairs(sections.get("meta")) if section[0] == OBJECTS
         for pair in section[1].value
     ]  # fmt: skip
-    whole = [pair for pair in objects if _parts_named(pair[1]) <= names]
-    if len(kept) == len(columns.value) and len(whole) == len(objects):
+    complete = [pair for pair in objects if _parts_named(pair[1]) <= names]
+    if len(remaining) == len(columns.value) and len(complete) == len(objects):
         return False
-    if not whole and not any({"description", "meta"} & dict(_pairs(each)).keys() for each in kept):
+    if not complete and not any(
+        {"description", "meta"} & dict(_pairs(each)).keys() for each in remaining
+    ):
         return None
-    columns.value = kept
+    columns.value = remaining
     for key, node in _pairs(sections.get("meta")):
         if key == OBJECTS:
-            node.value = whole
+            node.value = complete
     return True
 
 
 def _pairs(node: Any) -> Iterator[tuple[str, Any]]:
-    """Give keys and nodes of a mapping of YAML, an ordered one (a list of mappings) too."""
+    """Yield keys and nodes of a YAML mapping, which may be ordered (a list of mappings)."""
     for part in getattr(node, "value", ()):
         if isinstance(part, tuple):
             yield part[0].value, part[1]
@@ -87,15 +89,15 @@ def _pairs(node: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _rename(root: Any, old: str, new: str) -> None:
-    """Give a column another name in the YAML, and an object that is this column alone."""
+    """Rename a column in the YAML, and an object that consists of this column alone."""
     sections = dict(_pairs(root))
     for column in sections["datatype"].value:
         _rename_in(column, old, new)
     for section, node in _pairs(sections.get("meta")):
-        for key, made in node.value if section == OBJECTS else ():
-            if key.value == old and _parts_named(made) == {old}:
+        for key, parts in node.value if section == OBJECTS else ():
+            if key.value == old and _parts_named(parts) == {old}:
                 key.value = new
-            _rename_parts(made, old, new)
+            _rename_parts(parts, old, new)
 
 
 def _rename_parts(node: Any, old: str, new: str) -> None:
@@ -117,10 +119,10 @@ def _name(column: Any) -> str | None:
 
 
 def _parts_named(node: Any) -> frozenset[str]:
-    """Return the names of all columns that an object is made of."""
+    """Return the names of all columns of an object."""
     if not isinstance(node.value, list):
         return frozenset()
     parts = [part[1] if isinstance(part, tuple) else part for part in node.value]
-    named = frozenset(chain.from_iterable(map(_parts_named, parts)))
+    names = frozenset(chain.from_iterable(map(_parts_named, parts)))
     own = _name(node) if node.tag == _PART_TAG else None
-    return named if own is None else named | {own}
+    return names if own is None else names | {own}

@@ -1,4 +1,4 @@
-"""Values of one column of any library, as NumPy has them, and what they say themselves."""
+"""Values of one column of any library, as NumPy arrays, with the properties that they carry."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from tachyfits.text.units import stated_unit
 
 
 def with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the values of a column, and what they say themselves: astropy's unit and description.
+    """Return the values of a column and the properties they carry: unit and description (astropy).
 
-    A masked array gives its null value if it was made with a ``fill_value``.
+    A masked array with an explicit ``fill_value`` also gives its null value.
     """
-    known: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
     objects = type(values) is np.ndarray and values.dtype.kind == "O" and values.ndim == 1
     if objects or isinstance(values, (list, tuple)):
         return _of_list(str(name), values)
     if not isinstance(values, np.ndarray):
         values = _values_of_a_library(str(name), values)
-    # Columns that astropy read from a file are arrays of its own that say nothing.
+    # Columns that astropy read from a file are its own array class, without properties.
     if _is_astropys(type(values)) and hasattr(values, "info"):
         info, column = values.info, _duration_in_seconds(values)
         values = _astropy_values(name, column)
-        known = {
+        properties = {
             "unit": stated_unit(getattr(column, "unit", None)),
             "description": info.description or "",
             "display": display_of(info.format, values.dtype),
@@ -43,7 +43,7 @@ def with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
             **said_in_meta(info.meta),
         }
     null = _null_given(values)
-    return values, (known if null is None else known | {"null": null})
+    return values, (properties if null is None else properties | {"null": null})
 
 
 def _is_astropys(kind: type) -> bool:
@@ -51,7 +51,7 @@ def _is_astropys(kind: type) -> bool:
 
 
 def _values_of_a_library(name: str, values: Any) -> Any:
-    """Return a column of pandas, polars or pyarrow as NumPy's, masked; anything else as it is."""
+    """Return a pandas, polars or pyarrow column as a masked NumPy array; others unchanged."""
     if type(values).__module__.partition(".")[0] == "pandas" and getattr(values, "ndim", 0) == 1:
         return pandas_values(name, needed("pandas", "a column of pandas").Series(values))
     refuse_objects(name, values)
@@ -61,7 +61,7 @@ def _values_of_a_library(name: str, values: Any) -> Any:
 
 
 def _null_given(values: Any) -> int | None:
-    """Return the ``fill_value`` of masked integers; None if it is NumPy's own, or occurs."""
+    """Return the ``fill_value`` of masked integers; None if it is NumPy's default, or occurs."""
     if not np.ma.isMaskedArray(values) or values.dtype.kind not in "iu":
         return None
     fill = int(values.fill_value)
@@ -71,9 +71,9 @@ def _null_given(values: Any) -> int | None:
 
 
 def _of_list(name: str, values: Any) -> tuple[Any, dict[str, Any]]:
-    """Return a list as it is; of quantities the numbers, and the unit; of times what they say.
+    """Return a list unchanged; for quantities its numbers and unit, for times their properties.
 
-    The unit and the scale are those of the first.
+    The unit and the scale are those of the first element.
     """
     kinds = set(map(type, values))
     if not any(map(_is_astropys, kinds)):
@@ -83,10 +83,10 @@ def _of_list(name: str, values: Any) -> tuple[Any, dict[str, Any]]:
     from astropy.units import Quantity
 
     cells = [None if cell is np.ma.masked else cell for cell in values]
-    known = [cell for cell in cells if cell is not None]
-    if all(isinstance(cell, Time) for cell in known):
-        return with_what_they_say(name, _one_time(name, cells, known[0]))
-    if all(isinstance(cell, TimeDelta) for cell in known):
+    defined = [cell for cell in cells if cell is not None]
+    if all(isinstance(cell, Time) for cell in defined):
+        return with_what_they_say(name, _one_time(name, cells, defined[0]))
+    if all(isinstance(cell, TimeDelta) for cell in defined):
         cells = [cell if cell is None else cell.to("s") for cell in cells]
         return _numbers_of(name, cells)
     if any(issubclass(kind, Quantity) for kind in kinds):
@@ -95,14 +95,14 @@ def _of_list(name: str, values: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _one_time(name: str, cells: list[Any], first: Any) -> Any:
-    """Return a list of times of astropy as one; None is undefined."""
+    """Return a list of astropy times as a single Time; None is undefined."""
     from astropy.time import ScaleValueError, Time
 
     missing = np.array([cell is None for cell in cells])
     try:
         times = Time([first if cell is None else cell for cell in cells])
     except (ScaleValueError, ValueError, TypeError, AttributeError) as error:
-        # The last line is about times, those before it about what they might have been.
+        # astropy lists each format that it tried; the last line is about the times themselves.
         raise usage(
             f"column {name!r}: cannot store the times: {str(error).splitlines()[-1]}",
             "give single times of one scale, all with a location or none",
@@ -131,21 +131,21 @@ def _numbers_of(name: str, cells: list[Any]) -> tuple[Any, dict[str, Any]]:
 
 
 def _numpys_cell(cell: Any) -> Any:
-    """Return a cell of astropy's Masked as NumPy's, a single undefined one as None."""
+    """Return a cell of an astropy Masked array as a NumPy value; None if it is undefined."""
     cell = with_numpys_mask(cell)
     single = np.ma.isMaskedArray(cell) and cell.ndim == 0
     return (None if cell.mask else cell.data[()]) if single else cell
 
 
 def _duration_in_seconds(column: Any) -> Any:
-    """Return a TimeDelta as a Quantity, anything else as it is."""
+    """Return a TimeDelta as a Quantity in seconds; other columns unchanged."""
     from astropy.time import TimeDelta
 
     return column.to("s") if isinstance(column, TimeDelta) else column
 
 
 def _astropy_values(name: str, column: Any) -> Any:
-    """Return a column's values; of a Time, text of its own scale."""
+    """Return a column's values; for a Time, text in its own scale."""
     from astropy.time import Time
     from astropy.units import Quantity
 

@@ -1,6 +1,6 @@
 """Images and tables on dask, which is imported on demand: each chunk is one read of the engine.
 
-A task carries the place of the data. A process that gets one opens the file once.
+A task carries the location of the data. A process that runs tasks opens the file once.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from tachyfits.image.image import Image
     from tachyfits.table.table import Table
 
-#: Images and tables that a process keeps open for tasks.
+#: Maximum number of images and tables that a process keeps open for tasks.
 _OPEN = 64
 
-#: Rows of a partition of a table hold about this many bytes.
+#: Approximate size of a partition of a table.
 _PARTITION_BYTES = 64 << 20
 
-#: Of a chunk, as dask has it by default.
+#: Chunk size, dask's default.
 CHUNK_BYTES = 128 << 20
 
 
 @functools.lru_cache(maxsize=_OPEN)
 def open_pickled(pickled: bytes) -> Any:
-    """Return the HDU of a pickle, which each process opens once."""
+    """Return the HDU of a pickle; each process opens it once."""
     return pickle.loads(pickled)
 
 
@@ -47,7 +47,7 @@ class Pixels:
         self.shape, self.dtype, self.ndim = image.shape, image.dtype, image.ndim
 
     def __getitem__(self, index: Any) -> Any:
-        # Tasks run at the same time.
+        # Tasks run in parallel, so a task uses one thread unless the file says otherwise.
         return self.image.read(index, threads=self.image.file.threads or 1)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -59,7 +59,7 @@ def _pixels(pickled: bytes) -> Pixels:
 
 
 class Column:
-    """The cells of a column as an array that xarray indexes: undefined numbers are NaN."""
+    """The cells of a column as an array that xarray indexes; undefined numbers are NaN."""
 
     def __init__(self, table: Table, key: str) -> None:
         self.table, self.key = table, key
@@ -75,10 +75,10 @@ class Column:
 
     def __getitem__(self, index: tuple[Any, ...]) -> Any:
         rows, cell = index[0], index[1:]
-        one = not isinstance(rows, slice)
-        part = slice(rows, rows + 1) if one else rows
-        read = self.table.read([self.key], rows=part, threads=self.table.file.threads or 1)
-        values = read[self.key]
+        is_single = not isinstance(rows, slice)
+        part = slice(rows, rows + 1) if is_single else rows
+        cells = self.table.read([self.key], rows=part, threads=self.table.file.threads or 1)
+        values = cells[self.key]
         undefined = np.ma.getmaskarray(values)
         values = np.ma.getdata(values).astype(self.dtype, copy=False)
         if self.dtype.kind in "fc":
@@ -86,7 +86,7 @@ class Column:
         elif undefined.any():
             filled = {"b": "false", "U": "empty text"}.get(self.dtype.kind, "0")
             warn(f"{self.table._where()}: undefined cells of column {self.key} are {filled}")
-        place = (0 if one else slice(None), *cell)
+        place = (0 if is_single else slice(None), *cell)
         return values[place]
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -98,13 +98,13 @@ def _column(pickled: bytes, key: str) -> Column:
 
 
 class Rows:
-    """Rows of a table as frames of pandas."""
+    """Rows of a table as pandas frames."""
 
     def __init__(self, table: Table, columns: Sequence[str] | None) -> None:
         self.table, self.columns = table, columns
 
     def __call__(self, rows: tuple[int, int]) -> Any:
-        """Return the rows from a first one to an end."""
+        """Return the rows of a range (start, stop)."""
         threads = self.table.file.threads or 1
         frame = self.table.to_pandas(self.columns, rows=slice(*rows), threads=threads)
         frame.index += rows[0]
@@ -119,11 +119,11 @@ def _rows(pickled: bytes, columns: Sequence[str] | None) -> Rows:
 
 
 def dask_token(hdu: Hdu) -> object:
-    """Return what tells the data of an HDU from others, without reading them."""
+    """Return a token that identifies the data of an HDU, without reading them."""
     try:
         return "tachyfits", pickle.dumps(hdu)
     except UsageError:
-        # Of a stream: no other array is equal.
+        # An image from a stream never equals another array.
         return uuid.uuid4().hex
 
 
@@ -145,7 +145,7 @@ def _chunk_bytes() -> int:
 
 
 def file_chunks(image: Image, most_bytes: int) -> tuple[int, ...]:
-    """Return the shape of chunks of at most about ``most_bytes`` that are read as a whole.
+    """Return the shape of chunks of at most about ``most_bytes`` that are contiguous in the file.
 
     Chunks are whole rows, as many whole planes as fit, or whole tiles of a compressed image.
 
@@ -157,7 +157,7 @@ def file_chunks(image: Image, most_bytes: int) -> tuple[int, ...]:
     compression = image.compression
     tile = compression.tile if compression is not None else ()
     chunk = list(tile) if len(tile) == len(shape) else [1] * (len(shape) - 1) + list(shape[-1:])
-    chunk = [max(1, min(one, length)) for one, length in zip(chunk, shape, strict=True)]
+    chunk = [max(1, min(size, length)) for size, length in zip(chunk, shape, strict=True)]
     for axis in reversed(range(len(shape))):
         most = most_bytes // (math.prod(chunk) * image.dtype.itemsize)
         chunk[axis] = min(max(shape[axis], 1), chunk[axis] * max(1, most))
@@ -173,9 +173,9 @@ def dask_frame(table: Table, columns: Sequence[str] | None, rows: int | None) ->
         rows = max(1, _PARTITION_BYTES // max(1, table.row_bytes))
     if rows < 1:
         raise usage(f"invalid rows {rows}: expected at least 1", "leave it out")
-    read = Rows(table, columns)
+    reader = Rows(table, columns)
     count = len(table)
     starts = range(0, max(count, 1), rows)
     parts = [(start, min(start + rows, count)) for start in starts]
     borders = (*starts, max(count - 1, 0))
-    return dd.from_map(read, parts, meta=read((0, 0)), divisions=borders, label="tachyfits")
+    return dd.from_map(reader, parts, meta=reader((0, 0)), divisions=borders, label="tachyfits")

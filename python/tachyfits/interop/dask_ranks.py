@@ -1,8 +1,8 @@
-"""Values of ranks among all pixels of an image, by tasks.
+"""Values of given ranks among all pixels of an image, computed by tasks.
 
-Tasks count values in bins between two numbers; the bin of a rank is divided again until its values
-fit in memory. Numbers of bins never fall as values grow, so that each value has one bin in every
-task, and the values of the ranks are those of the sorted pixels.
+Tasks count values in bins between two numbers; the bin that contains a rank is divided again until
+its values fit in memory. Bin numbers increase monotonically with the values, so that each value has
+the same bin in every task, and the result equals that of sorting all pixels.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from tachyfits.interop.dask_arrays import open_pickled
 Values = NDArray[np.float64]
 Ranges = Sequence[tuple[int, int, int]]
 
-#: Bins of a pass.
+#: Bins per pass.
 BINS = 1 << 16
 
-#: Values that are sorted in memory, and pixels that a task has at a time.
+#: Maximum number of values sorted in memory, and of pixels that a task holds at a time.
 MOST_VALUES = 1 << 21
 
 
 class Bin(NamedTuple):
-    """A bin of a pass: bins divide the ``width`` from ``low`` on."""
+    """A bin of a pass: the bins divide ``width``, beginning at ``low``."""
 
     low: float
     width: float
@@ -42,9 +42,9 @@ class Subset(NamedTuple):
     spans
         Row, first and last pixel of each run of a region; None: every pixel.
     centre
-        The values are distances to it; None: those of the pixels.
+        Values are distances to this number; None: the pixels themselves.
     bins
-        The values are in all of them.
+        Only values in all of these bins count.
     """
 
     spans: NDArray[np.uint64] | None = None
@@ -53,9 +53,9 @@ class Subset(NamedTuple):
 
 
 def bins_of(values: Values, low: float, width: float) -> NDArray[np.int64]:
-    """Return the number of the bin of each value.
+    """Return the bin number of each value.
 
-    The first and the last of a width have different bins, however small it is.
+    The first and the last value of a width are in different bins, however small the width is.
 
     >>> bins_of(np.array([1.0, 1.5, 2.0]), 1.0, 1.0)
     array([    0, 32768, 65535])
@@ -66,7 +66,7 @@ def bins_of(values: Values, low: float, width: float) -> NDArray[np.int64]:
 
 
 def _blocks(section: Ranges) -> Iterator[Ranges]:
-    """Cut a section into pieces of at most `MOST_VALUES` pixels, or rows."""
+    """Split a section into pieces of at most `MOST_VALUES` pixels, or single rows."""
     pixels = int(np.prod([count for _, count, _ in section], dtype=object))
     axis = next((n for n, (_, count, _) in enumerate(section[:-1]) if count > 1), None)
     if pixels <= MOST_VALUES or axis is None:
@@ -128,18 +128,18 @@ def values_of(image: bytes, section: Ranges, subset: Subset) -> Values:
 
 
 class Ranks:
-    """The values of some ranks.
+    """The values of given ranks.
 
     Parameters
     ----------
     run
         Runs a function of this module for each part of the section, with further arguments.
     subset
-        Which values are ranked.
+        Values to rank.
     count
-        Their number.
+        Number of values.
     low, high
-        The smallest and the largest.
+        Smallest and largest value.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class Ranks:
         return float(self._once(values_of, subset)[rank - below]) + 0.0
 
     def _once(self, function: Callable[..., Any], subset: Subset, *more: float) -> Any:
-        """Return the joined results of all parts; of a request that was made before, at once."""
+        """Return the merged results of all parts, cached by request."""
         key = function, subset.bins, more
         if key not in self._cache:
             results = self._run(function, subset, *more)
@@ -175,7 +175,7 @@ class Ranks:
         return self._cache[key]
 
 
-#: How results of parts are joined.
+#: Merge the results of parts.
 _JOIN: dict[Callable[..., Any], Callable[[list[Any]], Any]] = {
     count_bins: lambda results: np.sum(results, axis=0),
     extremes: lambda results: (min(low for low, _ in results), max(high for _, high in results)),

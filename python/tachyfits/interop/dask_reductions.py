@@ -1,8 +1,8 @@
-"""Reductions of an image by tasks of dask: each task is the engine's pass over a part of it.
+"""Reductions of an image by dask tasks: each task is an engine pass over a part of the image.
 
-An axis that the result keeps is cut, because the order of additions of a result does not depend on
-the others. Where no axis is kept, tasks give the states of runs of pixels, which are merged here in
-the order of the file. So results have the bits of one process.
+The image is cut along an axis that the result keeps, where results do not depend on each other. If
+no axis is kept, tasks return the states of runs of pixels, which are merged here in file order.
+Results therefore have the same bits as in one process.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _reduce(
 
 
 class SpreadImage:
-    """An image of the engine whose reductions are tasks; methods as of `_core.Image`."""
+    """An image of the engine whose reductions are tasks; same methods as `_core.Image`."""
 
     def __init__(self, image: Pixels, cluster: Cluster) -> None:
         self._image, self._cluster = image, cluster
@@ -63,8 +63,8 @@ class SpreadImage:
             }
             return {name: array[0] if regions is None else array for name, array in arrays.items()}
         options = {"statistics": list(statistics), "axes": list(axes), "ddof": ddof}
-        cut, parts = self._parts("reduce", section, axes, regions, options, run)
-        place = _place(cut, axes, regions)
+        cut_axis, parts = self._parts("reduce", section, axes, regions, options, run)
+        place = _place(cut_axis, axes, regions)
         return {name: _joined([part[name] for part in parts], place) for name in statistics}
 
     def order(
@@ -76,20 +76,20 @@ class SpreadImage:
         if len(axes) == len(section):
             return self._ranked(statistics, section, regions, run)
         options = {"statistics": list(statistics), "axes": list(axes), "buffering": buffering}
-        cut, parts = self._parts("order", section, axes, regions, options, run)
-        place = _place(cut, axes, regions)
+        cut_axis, parts = self._parts("order", section, axes, regions, options, run)
+        place = _place(cut_axis, axes, regions)
         return [_joined(arrays, place) for arrays in zip(*parts, strict=True)]
 
     def moments(
         self, orders: Sequence[int], axis: int, coordinates: NDArray[np.float64],
         section: Ranges | None, *, widths: NDArray[np.float64] | None = None, **run: Any,
     ) -> list[NDArray[np.float64]]:  # fmt: skip
-        """Make moments along an axis."""
+        """Compute moments along an axis."""
         options = {
             "orders": list(orders), "axis": axis, "coordinates": coordinates, "widths": widths
         }  # fmt: skip
-        cut, parts = self._parts("moments", self._ranges(section), [axis], None, options, run)
-        place = _place(cut, [axis], None)
+        cut_axis, parts = self._parts("moments", self._ranges(section), [axis], None, options, run)
+        place = _place(cut_axis, [axis], None)
         return [_joined(arrays, place) for arrays in zip(*parts, strict=True)]
 
     def robust_rms(
@@ -100,10 +100,10 @@ class SpreadImage:
         section = self._ranges(section)
         options = {"per_plane": per_plane, "buffering": buffering}
         reduced = range(len(section))[-2:] if per_plane else range(len(section))
-        cut, parts = self._parts("robust_rms", section, reduced, None, options, run)
+        cut_axis, parts = self._parts("robust_rms", section, reduced, None, options, run)
         lengths = [count for _, count, _ in section[:-2]]
-        shape = [*lengths[:cut], -1, *lengths[cut + 1 :]]
-        return _joined([part.reshape(shape) for part in parts], cut).reshape(-1)
+        shape = [*lengths[:cut_axis], -1, *lengths[cut_axis + 1 :]]
+        return _joined([part.reshape(shape) for part in parts], cut_axis).reshape(-1)
 
     def histogram(
         self, low: float, high: float, bins: int, section: Ranges | None, *,
@@ -112,13 +112,13 @@ class SpreadImage:
         """Count pixels in bins."""
         options = {"low": low, "high": high, "bins": bins}
         _, parts = self._parts("histogram", self._ranges(section), (), regions, options, run)
-        joined: _core.Histogram = folded(_core.Histogram.merge, parts)
-        return joined
+        merged: _core.Histogram = folded(_core.Histogram.merge, parts)
+        return merged
 
     def stats(
         self, section: Ranges | None, *, regions: Sequence[_core.Region] | None = None, **run: Any
     ) -> list[_core.Stats]:
-        """Return the statistics of each region, or those of all pixels."""
+        """Return the statistics of each region, or of all pixels."""
         section = self._ranges(section)
         core = self._image._core_image()
         count = core.stats_tasks(section, regions=regions)
@@ -139,11 +139,11 @@ class SpreadImage:
         values = np.full((len(statistics), len(states)), np.nan)
         for n, state in enumerate(states):
             if not np.isfinite(state.max - state.min):
-                # None defined, or infinite ones, which no bins hold.
+                # Without defined values, or with infinite ones, bins do not work.
                 options = {"statistics": list(statistics), "axes": list(range(len(section)))}
-                one = None if regions is None else [regions[n]]
-                whole = self._whole("order", one, options | {"section": section}, run)
-                values[:, n] = np.ravel(whole)
+                region_list = None if regions is None else [regions[n]]
+                ranked = self._whole("order", region_list, options | {"section": section}, run)
+                values[:, n] = np.ravel(ranked)
                 continue
             spans = None if regions is None else self._spans(regions[n])
             ranks = self._ranks(section, Subset(spans), state.count, state.min, state.max)
@@ -164,7 +164,7 @@ class SpreadImage:
         return core.order_value(statistic, count, low, high)
 
     def _ranks(self, section: Ranges, subset: Subset, count: int, low: float, high: float) -> Ranks:
-        """Return what finds values of ranks."""
+        """Return the object that computes values of ranks."""
         _, parts = self._cut(section, ())
 
         def run(function: Callable[..., Any], subset: Subset, *more: float) -> list[Any]:
@@ -190,7 +190,7 @@ class SpreadImage:
     ) -> tuple[int, list[Any]]:  # fmt: skip
         """Run a method on parts of a section along an axis; return the axis and results in order.
 
-        Where nothing can be cut, that is the whole section, in this process.
+        If nothing can be cut, the only part is the whole section, in this process.
         """
         axis, parts = self._cut(section, reduced)
         each = [options | {"section": part} for part in parts]
@@ -199,15 +199,15 @@ class SpreadImage:
         return axis, self._run(method, regions, each)
 
     def _cut(self, section: Ranges, reduced: Sequence[int]) -> tuple[int, list[Ranges]]:
-        """Return an axis that the result keeps, and the parts of the section along it; one: no cut.
+        """Return an axis that the result keeps, and the section's parts along it; one part: no cut.
 
-        The slowest axis that has enough pixels for all parts, else the one that gives most.
+        Take the slowest axis with enough pixels for all parts, else the longest.
         """
-        core, wanted = self._image._core_image(), self._count(section)
+        core, tasks = self._image._core_image(), self._count(section)
         axis, parts = 0, 1
         for n, (_, count, _) in enumerate(section):
-            if n not in reduced and parts < wanted:
-                possible = min(wanted, count // core.least_part(reduced, n, section))
+            if n not in reduced and parts < tasks:
+                possible = min(tasks, count // core.least_part(reduced, n, section))
                 if possible > parts:
                     axis, parts = n, possible
         start, count, step = section[axis]
@@ -240,7 +240,7 @@ class SpreadImage:
 
 
 def _of_state(state: _core.Stats, name: str, lengths: Sequence[int], ddof: int) -> Any:
-    """Return a statistic of a state, as the engine gives it for all pixels."""
+    """Return a statistic of a state, as the engine computes it for all pixels."""
     if name.endswith("_position"):
         position = getattr(state, name)
         return -1 if position is None else np.ravel_multi_index(position, lengths)
@@ -248,10 +248,10 @@ def _of_state(state: _core.Stats, name: str, lengths: Sequence[int], ddof: int) 
 
 
 def _joined(arrays: Sequence[NDArray[Any]], axis: int) -> NDArray[Any]:
-    """Put the arrays of parts side by side."""
+    """Concatenate the arrays of parts."""
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis)
 
 
-def _place(cut: int, reduced: Sequence[int], regions: Any) -> int:
-    """Return the axis of a result that was cut."""
-    return cut - sum(axis < cut for axis in reduced) + (regions is not None)
+def _place(cut_axis: int, reduced: Sequence[int], regions: Any) -> int:
+    """Return the axis of a result along which the image was cut."""
+    return cut_axis - sum(axis < cut_axis for axis in reduced) + (regions is not None)

@@ -1,4 +1,4 @@
-"""Tasks of dask about one image."""
+"""Dask tasks for one image."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def results(
 ) -> list[Any]:
     """Run a function of a pickled image for several arguments; return the results in order.
 
-    Warnings of tasks are given here, each once.
+    Warnings of tasks are issued here, each once.
     """
     dask = needed("dask", "a cluster")
     task = dask.delayed(_with_warnings, pure=False)
-    # The tasks share it: of an image in memory it has all pixels.
+    # Tasks share the pickle, which has all pixels of an image in memory.
     image = dask.delayed(pickled, name=f"tachyfits-image-{uuid.uuid4().hex}", traverse=False)
-    tasks = [task(function, image, *one) for one in arguments]
+    tasks = [task(function, image, *values) for values in arguments]
     pairs = dask.compute(*tasks, scheduler=cluster.client)
     for message in dict.fromkeys(message for _, messages in pairs for message in messages):
         warn(message)

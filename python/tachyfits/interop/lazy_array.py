@@ -1,4 +1,4 @@
-"""An image as the arrays of dask and xarray: pixels are read when a part of them is computed."""
+"""Headers of images as dask and xarray arrays, whose pixels are read when they are computed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def physical_header(image: Image) -> Header:
-    """Return the header of the values that an image gives: without BSCALE, BZERO and BLANK."""
+    """Return the header for physical values: without BSCALE, BZERO and BLANK."""
     cards = image._core_image().result_cards(kept=list(range(image.ndim)), kind=Card)
     header = Header(cards)
     return header.replaced({"BUNIT": image.unit}) if image.unit else header
@@ -26,13 +26,13 @@ def section_header(
     ranges: Sequence[tuple[int, int, int]],
     kept: Sequence[int],
 ) -> Header:
-    """Return the cards of a section of an image of this shape, of which only the header exists."""
+    """Return the cards of a section of an image of this shape, from the header alone."""
     axes = [("NAXIS", len(shape), "")]
     axes += [(f"NAXIS{number}", length, "") for number, length in enumerate(reversed(shape), 1)]
-    named = [card for card in cards if not card[0].startswith("NAXIS")]
-    whole = Header([("SIMPLE", True, ""), ("BITPIX", 8, ""), *axes, *named])
+    remaining = [card for card in cards if not card[0].startswith("NAXIS")]
+    full = Header([("SIMPLE", True, ""), ("BITPIX", 8, ""), *axes, *remaining])
     with warnings.catch_warnings():
         # The pixels are missing, and are not read.
         warnings.simplefilter("ignore")
-        image = open_file(whole.to_astropy().tostring().encode("ascii")).image(0)
+        image = open_file(full.to_astropy().tostring().encode("ascii")).image(0)
         return Header(image._core_image().result_cards(list(ranges), kept=list(kept), kind=Card))

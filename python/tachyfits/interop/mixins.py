@@ -1,8 +1,8 @@
-"""astropy's block of comments: what it keeps of columns that FITS has no keyword for.
+"""astropy's block of comments: column properties that have no keyword in FITS.
 
-Descriptions, and the columns that together are a SkyCoord or another object, are YAML in COMMENT
-cards between two marks. Readers of the block expect every column in it, so it is rewritten when
-columns are removed. astropy splits objects into columns and restores them.
+The block is YAML in COMMENT cards between two marks. It has descriptions, and the columns of
+objects such as a SkyCoord. Its readers expect every column in it, so it is rewritten when columns
+are removed. astropy splits objects into columns and restores them.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def cards_for(
     renamed: tuple[str, str] | None = None,
     descriptions: Mapping[str, str] | None = None,
 ) -> Cards:
-    """Return the cards of a table with these columns alone: the block describes no others.
+    """Return the cards of a table with these columns only, and a block that describes no others.
 
     ``names``: None for all. ``renamed``: the old name in the block and the new one among ``names``.
-    ``descriptions``: in the place of those that the block has.
+    ``descriptions``: replacements of descriptions in the block.
 
     >>> block = [BEGIN, "datatype:", "- {name: A, description: first}", "- {name: B}", END]
     >>> cards = [("COMMENT", "mine", ""), *(("COMMENT", line, "") for line in block)]
@@ -64,16 +64,16 @@ def cards_for(
     """
     places = [place for place, card in enumerate(cards) if card[0] == "COMMENT"]
     comments = [str(cards[place][1]) for place in places]
-    found = _bounds(comments)
-    if found is None:
+    bounds = _bounds(comments)
+    if bounds is None:
         return list(cards)
-    begin, end = found
+    begin, end = bounds
     old = comments[begin + 1 : end]
-    kept = changed(_lines(old), names, renamed, descriptions or {})
-    if kept == _lines(old):
+    yaml = changed(_lines(old), names, renamed, descriptions or {})
+    if yaml == _lines(old):
         return list(cards)
     ours = set(places[begin : end + 1])
-    new: Cards = [("COMMENT", text, "") for text in block_of_lines(kept)]
+    new: Cards = [("COMMENT", text, "") for text in block_of_lines(yaml)]
     before = [card for place, card in enumerate(cards) if place < places[begin]]
     behind = [
         card for place, card in enumerate(cards) if place > places[begin] and place not in ours
@@ -82,21 +82,21 @@ def cards_for(
 
 
 def parted(comments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the comments of a table without the block, and the YAML lines of it."""
-    found = _bounds(comments)
-    if found is None:
+    """Return the comments of a table without the block, and the YAML lines of the block."""
+    bounds = _bounds(comments)
+    if bounds is None:
         return list(comments), []
-    begin, end = found
+    begin, end = bounds
     return [*comments[:begin], *comments[end + 1 :]], _lines(comments[begin + 1 : end])
 
 
 def known_of(lines: Sequence[str]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """Return what a block says of each column, and of the objects that columns are parts of.
+    """Return the properties of each column in a block, and the objects built from columns.
 
     Raises
     ------
     ValueError
-        It is no such block.
+        The lines are not a block of astropy's YAML.
     """
     try:
         header = description_of_columns(lines)
@@ -111,11 +111,11 @@ def with_parts(
     descriptions: Mapping[str, str] | None = None,
     theirs: Collection[str] = (),
 ) -> tuple[Any, dict[str, list[str]]]:
-    """Return an astropy Table whose objects (a SkyCoord) are columns, and their names by object.
+    """Return an astropy Table with objects (a SkyCoord) split into columns, and names by object.
 
-    Which columns they are is in its meta, where astropy has it, with the ``descriptions`` of
-    objects that are given. Anything else is returned as it is. ``theirs``: names of the columns of
-    the table that these are rows of, in which times may be pairs of days as astropy writes them.
+    The table's meta lists these columns, as in astropy, with the ``descriptions`` of objects. Other
+    data is returned unchanged. ``theirs``: column names of the table that gets these rows, in which
+    times may be pairs of days as astropy writes them.
 
     Raises
     ------
@@ -156,20 +156,20 @@ def with_parts(
             f"a column and a part of an object are both named {twice!r}",
             "rename the column or the object: table.rename_column",
         )
-    made = kind(columns, copy=False)
-    made.meta = {**data.meta, OBJECTS: objects}
-    return made, names
+    new_table = kind(columns, copy=False)
+    new_table.meta = {**data.meta, OBJECTS: objects}
+    return new_table, names
 
 
 def _is_column(column: Any) -> bool:
-    """Return whether FITS's own keywords say all of a column of astropy's: numbers, text, times."""
+    """Return whether FITS keywords describe an astropy column fully: numbers, text, times."""
     from astropy.time import Time, TimeDelta
 
     if type(column).__name__ in _QUANTITIES and hasattr(column, "unit"):
         try:
             unit_text(column.unit)
         except ValueError:
-            # In a unit that FITS has not astropy would not read the object.
+            # astropy would not restore an object from a unit that FITS lacks.
             return True
         return False
     plain = isinstance(column, np.ndarray) and column.dtype.names is None
@@ -177,46 +177,48 @@ def _is_column(column: Any) -> bool:
 
 
 def check_objects(comments: Sequence[str], new: Sequence[str], where: str) -> None:
-    """Refuse rows with objects that a table has too, but in another frame: numbers alone are added.
+    """Refuse rows whose objects differ in frame from the table's: only numbers are appended.
 
     Parameters
     ----------
     comments, new
-        Those of the table, and of what the rows are taken from.
+        Comments of the table, and of the source of the rows.
     """
-    # Of numbers in a unit that is all there is to compare.
-    objects = {name: made for name, made in _objects_of(new).items() if _columns_of(made) != {name}}
-    theirs = {
-        name.upper(): made for name, made in (_objects_of(comments) if objects else {}).items()
+    # For plain numbers with a unit, only the unit is compared.
+    objects = {
+        name: parts for name, parts in _objects_of(new).items() if _columns_of(parts) != {name}
     }
-    for name, made in objects.items():
-        known = theirs.get(name.upper())
-        odd = None if known is None else _odd_attribute(known, made)
+    theirs = {
+        name.upper(): parts for name, parts in (_objects_of(comments) if objects else {}).items()
+    }
+    for name, parts in objects.items():
+        existing = theirs.get(name.upper())
+        odd = None if existing is None else _odd_attribute(existing, parts)
         if odd is not None:
-            attribute, expected, found = odd
+            attribute, expected, actual = odd
             raise usage(
-                f"{where}: rows with objects {name!r} {_difference(attribute, expected, found)}",
-                _to_be_alike(attribute, expected, found),
+                f"{where}: rows with objects {name!r} {_difference(attribute, expected, actual)}",
+                _to_be_alike(attribute, expected, actual),
             )
 
 
-def _difference(attribute: str, expected: Any, found: Any) -> str:
-    """Return in words how an attribute differs; one that has columns is a mapping."""
-    ours, new = ("none" if value is None else value for value in (expected, found))
-    if isinstance(found, Mapping):
+def _difference(attribute: str, expected: Any, actual: Any) -> str:
+    """Describe how an attribute differs; an attribute with columns is a mapping."""
+    ours, new = ("none" if value is None else value for value in (expected, actual))
+    if isinstance(actual, Mapping):
         return f"with a {attribute} of each row, where those of the table have {ours}"
     if isinstance(expected, Mapping):
         return f"without a {attribute} of each row, where those of the table have one"
     return f"whose {attribute} is {new}, where those of the table have {ours}"
 
 
-def _to_be_alike(attribute: str, expected: Any, found: Any) -> str:
-    """Return what makes objects as the table has them, where an attribute is not the same."""
+def _to_be_alike(attribute: str, expected: Any, actual: Any) -> str:
+    """Return a hint for converting objects to the table's frame."""
     if attribute == "scale":
         return f"convert them: times.{expected}"
     if attribute == "representation_type":
         return f'convert them first: coords.representation_type = "{expected}"'
-    if isinstance(found, Mapping) and expected is None:
+    if isinstance(actual, Mapping) and expected is None:
         return "leave it out: SkyCoord(coords.ra, coords.dec, frame=coords.frame.name), for example"
     if isinstance(expected, Mapping):
         return f"give each its own: SkyCoord(..., {attribute}=...)"
@@ -227,7 +229,7 @@ def _to_be_alike(attribute: str, expected: Any, found: Any) -> str:
 
 
 def _objects_of(comments: Sequence[str]) -> dict[str, Any]:
-    """Return the objects of a block among comments; none where there is none that can be read."""
+    """Return the objects of a block among comments; empty without a readable block."""
     lines = parted(comments)[1]
     try:
         return known_of(lines)[1] if lines else {}
@@ -236,23 +238,23 @@ def _objects_of(comments: Sequence[str]) -> dict[str, Any]:
 
 
 def _odd_attribute(ours: Any, new: Any) -> tuple[str, Any, Any] | None:
-    """Return the first attribute that is not the same in two objects of `known_of`, and both."""
+    """Return the first attribute that differs between two objects, and both values."""
     if not (isinstance(ours, Mapping) and isinstance(new, Mapping)):
         return None if _is_same(ours, new) else ("", ours, new)
-    # The parts that there are follow from the first two.
+    # The other attributes depend on the first two.
     for key in dict.fromkeys(["frame", "representation_type", *ours, *new]):
         if key in _SHOWN:
             continue
         odd = _odd_attribute(ours.get(key), new.get(key))
         if odd is not None:
-            inner, expected, found = odd
-            return f"{key}.{inner}".rstrip("."), expected, found
+            inner, expected, actual = odd
+            return f"{key}.{inner}".rstrip("."), expected, actual
     return None
 
 
 def _is_same(ours: Any, new: Any) -> bool:
     if isinstance(ours, str) and isinstance(new, str):
-        # Versions of astropy have one class in several modules.
+        # Versions of astropy define one class in different modules.
         return ours.rpartition(".")[2] == new.rpartition(".")[2]
     if ours is None or new is None:
         return ours is new
@@ -263,13 +265,13 @@ def _is_same(ours: Any, new: Any) -> bool:
 
 
 def block_of(table: Any) -> list[str]:
-    """Return the block for an astropy Table; nothing where FITS's own keywords say everything."""
+    """Return the block for an astropy Table; empty if FITS keywords describe everything."""
     objects = table.meta.get(OBJECTS) or {}
     columns = list(table[:0].itercols())
     for column in columns:
         column.info.meta = left_in_meta(column.info.meta)
-    said = any(column.info.description or column.info.meta for column in columns)
-    if not objects and not said:
+    is_described = any(column.info.description or column.info.meta for column in columns)
+    if not objects and not is_described:
         return []
     return block_of_lines(yaml_of_columns(columns, {OBJECTS: objects}))
 
@@ -283,7 +285,7 @@ def _bounds(comments: Sequence[str]) -> tuple[int, int] | None:
 
 
 def _lines(comments: Sequence[str]) -> list[str]:
-    """Return the lines that cards hold, the parts of long ones together."""
+    """Return the lines in cards, with continued lines joined."""
     lines: list[str] = []
     goes_on = False
     for text in comments:
@@ -296,68 +298,81 @@ def _lines(comments: Sequence[str]) -> list[str]:
 
 
 def block_of_lines(lines: Sequence[str]) -> list[str]:
-    """Return the comments of a block of these lines; none of no lines."""
+    """Return the comments of a block of these lines; empty for no lines."""
     return [BEGIN, *chain.from_iterable(map(_parts, lines)), END] if lines else []
 
 
 def _parts(line: str) -> Iterator[str]:
-    # Blanks at the end of a card are lost: the backslash keeps those within a line.
+    # Trailing blanks of a card are lost: the backslash keeps those within a line.
     for first in range(0, max(len(line), 1), _LINE):
         yield line[first : first + _LINE] + ("\\" if first + _LINE < len(line) else "")
 
 
 def with_objects(table: Any, objects: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return an astropy Table with objects of `known_of` in place of their columns, and the others.
+    """Return an astropy Table with objects of `known_of` built from columns, and the others.
 
-    These are what a Table has as columns of numbers, quantities, and what astropy cannot make.
+    The others are those that a Table stores as columns of numbers, quantities, and those that
+    astropy cannot build.
     """
     from astropy.table import Table
     from astropy.units import Quantity
 
     columns = dict(table.columns)
-    left = {}
-    for name, made in objects.items():
-        parts = [key for key in columns if key in _columns_of(made)]
+    remaining = {}
+    for name, attributes in objects.items():
+        parts = [key for key in columns if key in _columns_of(attributes)]
         if not parts or (name in columns and name not in parts):
-            # No column would be in its place, or one of its name would go.
-            left[name] = made
+            # The object has no columns, or would overwrite another column.
+            remaining[name] = attributes
             continue
-        alone = Table([columns[key] for key in parts], names=parts, meta={OBJECTS: {name: made}})
+        alone = Table(
+            [columns[key] for key in parts], names=parts, meta={OBJECTS: {name: attributes}}
+        )
         try:
             new = table_with_mixins(alone)[name]
         except ODD:
             # For example, another version of astropy wrote it.
-            left[name] = made
+            remaining[name] = attributes
             continue
         if isinstance(new, Quantity) and parts == [name]:
             columns[name].unit = new.unit
-            left[name] = made
+            remaining[name] = attributes
             continue
         columns = {
             name if key == parts[0] else key: new if key == parts[0] else column
             for key, column in columns.items() if key not in parts[1:]
         }  # fmt: skip
-    if len(left) == len(objects):
-        return table, left
-    return Table(list(columns.values()), names=list(columns), copy=False, meta=table.meta), left
+    if len(remaining) == len(objects):
+        return table, remaining
+    return Table(
+        list(columns.values()), names=list(columns), copy=False, meta=table.meta
+    ), remaining
 
 
 def without_lost(objects: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return the objects of `known_of` all of whose columns are among these.
+    """Return the objects of `known_of` all of whose columns are in ``names``.
 
     Raises
     ------
     ValueError
-        They are no such objects.
+        The mapping does not describe objects built from columns.
     """
     try:
-        return {name: made for name, made in objects.items() if _columns_of(made) <= set(names)}
+        return {
+            name: attributes
+            for name, attributes in objects.items()
+            if _columns_of(attributes) <= set(names)
+        }
     except ODD as error:
         raise ValueError(f"no objects made of columns: {error}") from error
 
 
-def _columns_of(made: Any) -> set[str]:
-    if not isinstance(made, Mapping):
+def _columns_of(attributes: Any) -> set[str]:
+    if not isinstance(attributes, Mapping):
         return set()
-    own = {made["name"]} if type(made).__name__ == "SerializedColumn" and "name" in made else set()
-    return own.union(*(_columns_of(part) for part in made.values()))
+    own = (
+        {attributes["name"]}
+        if type(attributes).__name__ == "SerializedColumn" and "name" in attributes
+        else set()
+    )
+    return own.union(*(_columns_of(part) for part in attributes.values()))

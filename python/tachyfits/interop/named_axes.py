@@ -1,4 +1,4 @@
-"""Names, coordinates and attributes of the arrays that other libraries get of an image."""
+"""Names, coordinates and attributes of an image's arrays for other libraries."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tachyfits.header.coordinates import PIXEL, Coordinates
 if TYPE_CHECKING:
     from tachyfits.file.hdu import Hdu
 
-#: Attributes with the cards, the shape and the names of the axes of the source, by which an array
-#: becomes an image again.
+#: Attributes with the cards, the shape and the axis names of the source, from which an array
+#: converts back to an image.
 HEADER = "fits_header"
 SHAPE = "fits_shape"
 AXES = "fits_axes"
@@ -30,7 +30,7 @@ def attributes(
 
 
 def warn_of_beams(image: Any) -> None:
-    """Warn of the beams of planes, for which an array has no place."""
+    """Warn about beams of planes, which an array cannot represent."""
     if image._core_image().beams() is not None:
         warn(
             f"{image._where()}: the beams of its planes (table BEAMS) are left out of the array\n"
@@ -46,7 +46,7 @@ def group_name(hdu: Hdu, used: Collection[str]) -> str:
 
 
 def axis_values(coordinates: Coordinates, number: int, count: int) -> tuple[Any, str]:
-    """Return the coordinates of an axis and their unit; numbers of pixels from 0 without one."""
+    """Return the coordinates of an axis and their unit; 0-based pixel numbers if it has none."""
     axis = coordinates.axis(number)
     pixels = np.arange(count, dtype=np.float64)
     if not axis.has_coordinate or axis.unit == PIXEL:

@@ -1,7 +1,7 @@
-"""Images of astropy.nddata (CCDData, NDData) as what is written of them; astropy is not imported.
+"""Conversion of astropy.nddata images (CCDData, NDData) to HDUs; astropy is not imported.
 
 astropy writes the pixels, an extension MASK, and UNCERT and PSFIMAGE if present. Here masked pixels
-are undefined in the pixels, so every reader sees them; the other extensions are astropy's.
+are written as undefined, so every reader sees them; UNCERT and PSFIMAGE are as in astropy.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 #: An array, and the cards of its HDU.
 Part = tuple[NDArray[Any], Header]
 
-#: Uncertainties that CCDData.read knows again, by their class: their unit is a power of the data's.
+#: Uncertainty classes that CCDData.read restores: their unit is a power of the data's.
 _POWERS = {"StdDevUncertainty": 1, "VarianceUncertainty": 2, "InverseVariance": -2}
 
 
 def parts_of(data: Any, header: Any = None) -> list[Part]:
-    """Return the HDUs of an image of astropy.nddata: the pixels, UNCERT and PSFIMAGE.
+    """Return the HDUs of an astropy.nddata image: the pixels, UNCERT and PSFIMAGE.
 
-    ``header`` has cards beside those of its meta, and before them where both have a keyword.
+    Cards of ``header`` are added to those of its meta, and override them.
     """
     pixels = np.asarray(data.data)
     if data.mask is not None:
@@ -48,17 +48,17 @@ def parts_of(data: Any, header: Any = None) -> list[Part]:
 
 
 def _corrections_of(wcs: Any) -> list[Any]:
-    """Return the HDUs of coordinates that have corrections of pixels in images; none for others."""
+    """Return the HDUs of pixel corrections of coordinates; empty if they have none."""
     tables = [getattr(wcs, name, None) for name in ("cpdis1", "cpdis2", "det2im1", "det2im2")]
     return [] if tables == [None] * 4 else list(wcs.to_fits(relax=True))
 
 
 def _cards_of(data: Any, header: Any, corrections: list[Any]) -> Cards:
-    """Return the cards of the pixels: those of meta, coordinates, the unit, and those given."""
+    """Return the cards of the pixels: from meta, coordinates, unit and ``header``."""
     cards = given_cards(data.meta) if hasattr(data.meta, "cards") else meta_cards(data)
     cards += _unit_cards(data.unit)
     if hasattr(data.wcs, "to_header"):
-        # The distortion of the coordinates counts; records would be there twice.
+        # The distortion of the coordinates counts; meta would repeat its records.
         cards = [card for card in cards if not is_distortion(card[0])]
         own = corrections[0].header if corrections else data.wcs.to_header(relax=True)
         cards += given_cards(own)
@@ -68,7 +68,7 @@ def _cards_of(data: Any, header: Any, corrections: list[Any]) -> Cards:
             "left out\n"
             "hint: give astropy.wcs.WCS for them"
         )
-    # Of one keyword the last.
+    # The last card of a keyword counts.
     return last_of_each(table_cards(Header([*cards, *table_cards(header)])))
 
 
@@ -90,25 +90,25 @@ def _uncertainty_of(data: Any) -> list[Part]:
     array = np.asarray(uncertainty.array)
     cards: Cards = [("EXTNAME", "UNCERT", ""), ("UTYPE", name, "kind of uncertainty")]
     if uncertainty.unit is not None and data.unit is not None:
-        wanted = data.unit ** _POWERS[name]
-        array = uncertainty.unit.to(wanted, array)
-        cards += _unit_cards(wanted)
+        unit = data.unit ** _POWERS[name]
+        array = uncertainty.unit.to(unit, array)
+        cards += _unit_cards(unit)
     return [(array, Header(cards))]
 
 
 def ccd_data(plane: Plane) -> astropy.nddata.CCDData:
-    """Return a plane as CCDData of astropy: undefined pixels are masked."""
+    """Return a plane as an astropy CCDData; undefined pixels are masked."""
     import astropy.units as u
     from astropy.nddata import CCDData
 
-    found: astropy.nddata.CCDData = CCDData(
+    result: astropy.nddata.CCDData = CCDData(
         plane.values.copy(),
         unit=plane.quantity.unit if plane.unit else u.dimensionless_unscaled,
         wcs=plane.wcs,
         mask=np.isnan(plane.values),
         meta=plane.header.to_astropy(),
     )
-    return found
+    return result
 
 
 def plane_of(data: Any) -> Plane:
@@ -117,7 +117,7 @@ def plane_of(data: Any) -> Plane:
     Raises
     ------
     UsageError
-        It has another number of axes.
+        It does not have two axes.
     """
     if np.ndim(data.data) != 2:
         raise usage(
@@ -132,7 +132,7 @@ def plane_of(data: Any) -> Plane:
 
 
 def _bytes_of(hdus: list[Any]) -> bytes:
-    """Return extensions of astropy as bytes of a file."""
+    """Return astropy extensions as the bytes of a file."""
     if not hdus:
         return b""
     from astropy.io import fits

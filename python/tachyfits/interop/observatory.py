@@ -1,4 +1,4 @@
-"""Where the times of a table were measured: the place of the observatory.
+"""Location of the observatory, for the times of a table.
 
 The Standard (Sect. 9.2.3) has one location for a table, OBSGEO-X, OBSGEO-Y and OBSGEO-Z, in cards
 or in columns, and TRPOSn assigns it to a column. astropy's times have one location, or one each.
@@ -17,15 +17,15 @@ from tachyfits.table.columns import TableColumn
 from tachyfits.table.values import ColumnData, column_data
 from tachyfits.text.units import fits_unit
 
-#: Where the observatory is: geocentric, in metres. Columns of these names have it row by row.
+#: Keywords of the geocentric location in metres, or names of columns with a location per row.
 PLACE = ("OBSGEO-X", "OBSGEO-Y", "OBSGEO-Z")
 
-#: TRPOSn, TREFPOS of times that were measured there.
+#: Value of TRPOSn and TREFPOS for times measured at the observatory.
 THERE = "TOPOCENTER"
 
 
 def location_of(times: Any) -> NDArray[np.float64] | None:
-    """Return x, y and z in metres of an astropy Time, one for all rows where they agree."""
+    """Return x, y and z in metres of an astropy Time; a single location if all rows agree."""
     location = getattr(times, "location", None)
     if location is None or not location.size:
         return None
@@ -37,30 +37,30 @@ def location_of(times: Any) -> NDArray[np.float64] | None:
 
 
 def differs_by_row(location: NDArray[np.float64] | None) -> bool:
-    """Return whether a location of `location_of` is one for each row."""
+    """Return whether a location of `location_of` differs by row."""
     return location is not None and location.ndim > 1
 
 
 def with_places(
     columns: Sequence[ColumnData], theirs: Sequence[TableColumn] | None = None
 ) -> list[ColumnData]:
-    """Return columns, with those of the observatory's place where they are needed.
+    """Return columns, with columns of the observatory's location added if they are needed.
 
-    ``theirs``: the columns of the table that these are rows of, which may have the location in
-    columns, one per row or one per element; None for a new table, which has it in columns if it
-    differs by row.
+    ``theirs``: columns of the table that gets these rows, which may have the location in columns,
+    one per row or one per element; None for a new table, which has it in columns if it differs by
+    row.
 
     Raises
     ------
     UsageError
-        The times say several places.
+        The times have different locations.
     """
-    placed = [(column, column.location) for column in columns if column.location is not None]
-    if not placed:
+    located = [(column, column.location) for column in columns if column.location is not None]
+    if not located:
         return list(columns)
-    first, location = placed[0]
-    for column, other in placed:
-        if not np.array_equal(location, other, equal_nan=True):
+    first, location = located[0]
+    for column, place in located:
+        if not np.array_equal(location, place, equal_nan=True):
             raise usage(
                 f"the times of the columns {first.name!r} and {column.name!r} are of two "
                 "locations: a table has one (OBSGEO-X, OBSGEO-Y, OBSGEO-Z)",
@@ -79,18 +79,18 @@ def with_places(
 
 
 def _by_row(metres: NDArray[np.float64], rows: int, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return a place of all rows, of each, or of each element, as cells of a shape."""
+    """Return a location of all rows, of each row, or of each element, as cells of a shape."""
     if metres.ndim > 1:
         each = metres.reshape(rows, -1)
         if shape or not np.array_equal(each, np.broadcast_to(each[:, :1], each.shape)):
             return metres
         metres = each[:, 0]
-    # Of a row it is that of all its elements.
+    # A location of a row applies to all its elements.
     return np.broadcast_to(metres.reshape(-1, *(1,) * len(shape)), (rows, *shape))
 
 
 def check_position(column: ColumnData, position: Any, where: str) -> None:
-    """Raise UsageError if times with a location go where another position is stated."""
+    """Raise UsageError if times with a location would go where another position is stated."""
     if position is not None and str(position).strip().upper() != THERE:
         raise usage(
             f"column {column.name!r}: times with a location, where {where} say that they are of "
@@ -101,15 +101,15 @@ def check_position(column: ColumnData, position: Any, where: str) -> None:
 
 def in_metres(values: Any, unit: str | None) -> Any:
     """Return lengths in metres, unchanged without a unit; None if they are not lengths."""
-    known = fits_unit(unit or "m")
+    parsed = fits_unit(unit or "m")
     is_number = isinstance(values, np.ndarray) and values.dtype.kind in "iuf"
-    if known is None or not is_number or not known.is_equivalent("m"):
+    if parsed is None or not is_number or not parsed.is_equivalent("m"):
         return None
-    return values if known == "m" else known.to("m", np.ma.filled(values.astype(float), np.nan))
+    return values if parsed == "m" else parsed.to("m", np.ma.filled(values.astype(float), np.nan))
 
 
 def place_columns(columns: Sequence[ColumnData]) -> dict[str, Any]:
-    """Return what columns say of the observatory's place, in metres by name."""
+    """Return the columns with the observatory's location, in metres by name."""
     if all(column.location is None for column in columns):
         # The unit needs astropy, which takes long to import.
         return {}
@@ -118,7 +118,7 @@ def place_columns(columns: Sequence[ColumnData]) -> dict[str, Any]:
 
 
 def check_place(column: ColumnData, name: str, metres: Any, found: Any, where: str) -> None:
-    """Raise UsageError for times at another location; of each row if it is an array."""
+    """Raise UsageError for times at another location; an array has a location per row."""
     row = ""
     if np.asarray(found).dtype.kind in "iuf":
         # An array with fewer axes applies to all elements of a row.
@@ -128,7 +128,7 @@ def check_place(column: ColumnData, name: str, metres: Any, found: Any, where: s
             for each in map(np.asarray, (metres, found))
         )
         ours, theirs = np.broadcast_arrays(ours, theirs)
-        # Other units than metres, and decimals of a card, leave the last digits open.
+        # Units other than metres, and decimals in a card, round the last digits.
         odd = np.argwhere(~np.isclose(theirs, ours, rtol=1e-12, atol=0, equal_nan=True))
         if not len(odd):
             return

@@ -1,4 +1,4 @@
-"""Frames of pandas, which is imported on demand."""
+"""Conversion to and from pandas frames; pandas is imported on demand."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 
 def columns_of_pandas(frame: Any) -> Named:
-    """Give the columns of a frame, those of its index first."""
+    """Yield the columns of a frame, index levels first."""
     units = frame.attrs.get("units")
     for name, series in (*_index_of_pandas(frame), *frame.items()):
-        # Other programs may keep something else under this name.
+        # Other programs may store something else under this name.
         unit = given_unit(units.get(name)) or None if isinstance(units, Mapping) else None
         yield str(name), pandas_values(str(name), series), {"unit": unit}
 
 
 def _index_of_pandas(frame: Any) -> Iterator[tuple[Any, Any]]:
-    """Give the levels of the index as reset_index() names them; a default index has none."""
+    """Yield the index levels, named as by reset_index(); a default index has none."""
     index = frame.index
     if index.nlevels == 1 and index.name is None and index.dtype.kind in "iu":
         return
@@ -39,10 +39,10 @@ def _index_of_pandas(frame: Any) -> Iterator[tuple[Any, Any]]:
         level = index.get_level_values(number)
         if name is None:
             name = "index" if index.nlevels == 1 else f"level_{number}"
-        same = [series for label, series in frame.items() if label == name]
-        if not same:
+        matches = [series for label, series in frame.items() if label == name]
+        if not matches:
             yield name, level.to_series()
-        elif not _as_objects(level).equals(_as_objects(same[0])):
+        elif not _as_objects(level).equals(_as_objects(matches[0])):
             raise usage(
                 f"the index and a column with other values are both named {name!r}",
                 either("rename one of them, or leave the index out: frame.reset_index(drop=True)"),
@@ -50,38 +50,38 @@ def _index_of_pandas(frame: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _as_objects(values: Any) -> Any:
-    """Return values of pandas as an index of objects: its kinds of index refuse those of others."""
+    """Return pandas values as an index of objects: typed indexes refuse other types."""
     return needed("pandas", "a column of pandas").Index(values).astype(object)
 
 
 def pandas_values(name: str, series: Any) -> Any:
-    """Return the values of a series; its own kinds of undefined values become masks."""
+    """Return the values of a series; pandas' undefined values become masks."""
     pd = needed("pandas", "a column of pandas")
     if isinstance(series.dtype, pd.ArrowDtype):
         return arrow_values(name, series.array.__arrow_array__())
     missing = np.asarray(series.isna())
     categories = getattr(series.dtype, "categories", None)
     if isinstance(getattr(categories, "dtype", series.dtype), pd.StringDtype):
-        # Text by its dtype: all cells may be missing.
+        # Decide by dtype that it is text: all cells may be missing.
         text = series.astype(object).where(~missing, "").to_numpy().astype("U")
         return np.ma.MaskedArray(text, mask=missing) if missing.any() else text
     kind = getattr(series.dtype, "numpy_dtype", None)
     if isinstance(series.dtype, np.dtype) and series.dtype.kind != "O":
         return series.to_numpy()
     if kind is not None and np.dtype(kind).kind in "biufM":
-        # pandas' own integers, floats and truth values: a mask beside the numbers.
+        # pandas' nullable integers, floats and truth values have a mask beside the numbers.
         default = np.zeros(1, kind)[0]
         values = series.to_numpy(dtype=kind, na_value=default)
         return np.ma.MaskedArray(values, mask=missing) if missing.any() else values
     if getattr(series.dtype, "tz", None) is not None:
-        # The Standard's dates have no time zone: they are UTC.
+        # Dates in the Standard have no time zone: they are UTC.
         return series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
     cells = series.astype(object).to_numpy()
     return np.ma.MaskedArray(cells, mask=missing) if missing.any() else cells
 
 
 def pandas_frame(columns: Columns) -> pandas.DataFrame:
-    """Return a pandas DataFrame; undefined integers and truth values in pandas' own types."""
+    """Return a pandas DataFrame; undefined integers and truth values use nullable types."""
     pd = needed("pandas", "a DataFrame")
     frame = pd.DataFrame({key: _pandas_column(pd, values) for key, values in columns.items()})
     frame.attrs["units"] = {key: unit for key in columns if (unit := columns.unit(key))}
@@ -94,7 +94,7 @@ def _pandas_column(pd: Any, values: Any) -> Any:
     if values.ndim > 1:
         return _cells(values)
     if not np.ma.isMaskedArray(values):
-        # pandas shows bytes as bytes; people want text.
+        # Decode bytes, which pandas would show as bytes.
         return decoded(values) if values.dtype.kind == "S" else values
     data, mask = np.ma.getdata(values), np.ma.getmaskarray(values)
     if data.dtype.kind == "b":

@@ -1,7 +1,7 @@
-"""Descriptions of columns in Parquet files: astropy's YAML, VOParquet's VOTable, and pandas'.
+"""Column descriptions in Parquet files: astropy's YAML, VOParquet's VOTable, and pandas'.
 
-They are in the metadata of the schema. Arrow's own metadata of a field, which tachyfits writes,
-comes before them.
+They are in the metadata of the schema. Arrow's metadata of a field, which tachyfits writes, has
+precedence.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _VOTABLE = b"IVOA.VOTable-Parquet.content"
 _VERSION = b"IVOA.VOTable-Parquet.version"
 _PANDAS = b"PANDAS_ATTRS"
 
-#: Bytes of metadata that are read: more describe no columns.
+#: Maximum metadata size to read: more cannot be descriptions of columns.
 _MOST_BYTES = 1 << 22
 
-#: Types of VOTable by those of NumPy; types that it lacks are the next wider ones.
+#: VOTable types by NumPy type; a type that VOTable lacks maps to the next wider one.
 _DATATYPES = {
     "bool": "boolean", "uint8": "unsignedByte", "int8": "short", "int16": "short", "uint16": "int",
     "int32": "int", "uint32": "long", "int64": "long", "uint64": "long", "float32": "float",
@@ -44,7 +44,7 @@ _NAMESPACE = "http://www.ivoa.net/xml/VOTable/v1.3"
 
 
 def said_of_columns(metadata: Mapping[Any, Any] | None) -> Mapping[str, dict[str, Any]]:
-    """Return what the metadata of a schema says of columns, by name.
+    """Return the column properties in the metadata of a schema, by name.
 
     "unit" and "description" are text, "format" is Python's, "carried" are other cards.
     """
@@ -54,8 +54,8 @@ def said_of_columns(metadata: Mapping[Any, Any] | None) -> Mapping[str, dict[str
 
 @lru_cache(maxsize=8)
 def _said(pandas: bytes, votable: bytes, yaml: bytes) -> dict[str, dict[str, Any]]:
-    said: dict[str, dict[str, Any]] = {}
-    for form, text, read in (
+    properties: dict[str, dict[str, Any]] = {}
+    for form, text, reader in (
         ("attributes", pandas, _of_pandas), ("VOTable", votable, _of_votable),
         ("YAML", yaml, _of_yaml),
     ):  # fmt: skip
@@ -64,29 +64,31 @@ def _said(pandas: bytes, votable: bytes, yaml: bytes) -> dict[str, dict[str, Any
         try:
             if len(text) > _MOST_BYTES:
                 raise ValueError(f"more than {_MOST_BYTES} bytes")
-            for name, known in read(text.decode()):
-                said.setdefault(name, {}).update(known)
+            for name, entry in reader(text.decode()):
+                properties.setdefault(name, {}).update(entry)
         except (ElementTree.ParseError, *ODD) as error:
-            found = "".join(c if c.isprintable() else "?" for c in " ".join(str(error).split()))
-            warn(f"the {form} in the metadata of the file describes no columns: {found}")
-    return said
+            message = "".join(c if c.isprintable() else "?" for c in " ".join(str(error).split()))
+            warn(f"the {form} in the metadata of the file describes no columns: {message}")
+    return properties
 
 
 def _of_pandas(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give the units that `to_pandas` put into the attributes of a frame."""
+    """Yield the units that `to_pandas` stored in the attributes of a frame."""
     units = dict(json.loads(text)).get("units") or {}
     yield from ((name, {"unit": unit}) for name, unit in units.items() if isinstance(unit, str))
 
 
 def _of_yaml(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for column in description_of_columns(text.split("\n"))["datatype"]:
-        known = {
+        properties = {
             "unit": _unit(column.get("unit")),
             "description": column.get("description"),
             "format": column.get("format"),
         }
-        known = {key: text for key, text in known.items() if isinstance(text, str) and text}
-        yield str(column["name"]), known | said_in_meta(dict(column.get("meta") or {}))
+        properties = {
+            key: text for key, text in properties.items() if isinstance(text, str) and text
+        }
+        yield str(column["name"]), properties | said_in_meta(dict(column.get("meta") or {}))
 
 
 def _of_votable(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -94,12 +96,12 @@ def _of_votable(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
         if _local(element) != "FIELD" or not element.get("name"):
             continue
         texts = [part.text for part in element if _local(part) == "DESCRIPTION"]
-        known = {
+        properties = {
             "unit": _unit(element.get("unit")),
             "description": " ".join((texts[0] or "").split()) if texts else "",
             **said_in_meta({"TUCD": element.get("ucd") or None}),
         }
-        yield str(element.get("name")), {key: value for key, value in known.items() if value}
+        yield str(element.get("name")), {key: value for key, value in properties.items() if value}
 
 
 def _local(element: Any) -> str:
@@ -107,14 +109,14 @@ def _local(element: Any) -> str:
 
 
 def _unit(unit: Any) -> str | None:
-    """Return a unit as the Standard writes it; as it is if it is unknown."""
+    """Return a unit in the Standard's spelling; unchanged if it is unknown."""
     text = str(unit or "").strip()
-    known = fits_unit(text) if text else None
-    return text or None if known is None else text_of_unit(known) or text
+    parsed = fits_unit(text) if text else None
+    return text or None if parsed is None else text_of_unit(parsed) or text
 
 
 def meta_of_yaml(metadata: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
-    """Give what astropy's YAML says of the table: its meta, and the objects made of columns."""
+    """Yield the table's meta and its astropy objects from astropy's YAML."""
     text = metadata.get(_YAML, b"")
     if not text or len(text) > _MOST_BYTES:
         return
@@ -123,10 +125,11 @@ def meta_of_yaml(metadata: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
         meta = dict(description_of_columns(lines).get("meta") or {})
         objects = dict(meta.pop(OBJECTS, {}))
         is_plain = all(
-            str(made["__class__"]).endswith("quantity.Quantity") for made in objects.values()
+            str(attributes["__class__"]).endswith("quantity.Quantity")
+            for attributes in objects.values()
         )
     except ODD:
-        # The columns have warned of it.
+        # Reading the columns has already warned.
         return
     yield from meta.items()
     if not is_plain:
@@ -134,11 +137,11 @@ def meta_of_yaml(metadata: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def foreign_metadata(columns: Columns) -> dict[bytes, bytes]:
-    """Return the metadata of the schema of columns (a few rows will do) as others read it."""
+    """Return the schema metadata for other readers; a few rows of the columns suffice."""
     widths = {
-        f"table::len::{key}".encode(): str(known.dtype.itemsize // 4).encode()
-        for key, known in columns.info.items()
-        if known.dtype.kind == "U" and not known.is_variable and known.delimiter is None
+        f"table::len::{key}".encode(): str(info.dtype.itemsize // 4).encode()
+        for key, info in columns.info.items()
+        if info.dtype.kind == "U" and not info.is_variable and info.delimiter is None
     }
     votable = _votable(columns)
     return {_YAML: _yaml(columns), _VERSION: b"1.0", _VOTABLE: votable, **widths}
@@ -149,14 +152,14 @@ def _yaml(columns: Columns) -> bytes:
 
     described = []
     for key, values in columns.items():
-        kind, known = elements_of(values).dtype, columns.info.get(key)
+        kind, info = elements_of(values).dtype, columns.info.get(key)
         shape = () if elements_of(values) is not values else values.shape[1:]
         column = Column(np.zeros((0, *shape), "U1" if kind.kind in "OS" else kind), name=key)
-        if known is not None:
-            column.unit = fits_unit(known.unit) if known.unit else None
-            column.description = known.description or None
-            column.meta.update(dict(known.carried))
-            column.info.format = _format(known)
+        if info is not None:
+            column.unit = fits_unit(info.unit) if info.unit else None
+            column.description = info.description or None
+            column.meta.update(dict(info.carried))
+            column.info.format = _format(info)
         described.append(column)
     comments = columns.meta.get("COMMENT")
     lines: Sequence[str] = comments if isinstance(comments, list) else ()
@@ -165,10 +168,10 @@ def _yaml(columns: Columns) -> bytes:
     return "\n".join(yaml_of_columns(described, meta)).encode()
 
 
-def _format(known: TableColumn) -> str | None:
-    """Return the format of a column, if it says the same again when it is read."""
-    form = format_of(known.display)
-    return form if form is not None and display_of(form, known.dtype) == known.display else None
+def _format(info: TableColumn) -> str | None:
+    """Return the format of a column, if it survives a round trip."""
+    form = format_of(info.display)
+    return form if form is not None and display_of(form, info.dtype) == info.display else None
 
 
 def _votable(columns: Columns) -> bytes:
@@ -176,22 +179,26 @@ def _votable(columns: Columns) -> bytes:
     resource = ElementTree.SubElement(root, "RESOURCE", type="results")
     table = ElementTree.SubElement(resource, "TABLE")
     for number, (key, values) in enumerate(columns.items(), 1):
-        known, elements = columns.info.get(key), elements_of(values)
+        info, elements = columns.info.get(key), elements_of(values)
         kind = elements.dtype
         size = "x".join(map(str, reversed(values.shape[1:]))) if elements is values else "*"
         if kind.kind in "SUO":
             size = "*"
-        said = {"ID": f"col{number}", "name": key, "datatype": _DATATYPES.get(kind.name, "char")}
-        said |= {"arraysize": size} if size else {}
-        if known is not None:
-            ucd = dict(known.carried).get("TUCD")
-            unit = fits_unit(known.unit) if known.unit else None
-            text = known.unit if unit is None else unit.to_string("vounit")
-            said |= {"unit": text} if text else {}
-            said |= {"ucd": ucd} if isinstance(ucd, str) else {}
-        field = ElementTree.SubElement(table, "FIELD", said)
-        if known is not None and known.description:
-            ElementTree.SubElement(field, "DESCRIPTION").text = known.description
+        attributes = {
+            "ID": f"col{number}",
+            "name": key,
+            "datatype": _DATATYPES.get(kind.name, "char"),
+        }
+        attributes |= {"arraysize": size} if size else {}
+        if info is not None:
+            ucd = dict(info.carried).get("TUCD")
+            unit = fits_unit(info.unit) if info.unit else None
+            text = info.unit if unit is None else unit.to_string("vounit")
+            attributes |= {"unit": text} if text else {}
+            attributes |= {"ucd": ucd} if isinstance(ucd, str) else {}
+        field = ElementTree.SubElement(table, "FIELD", attributes)
+        if info is not None and info.description:
+            ElementTree.SubElement(field, "DESCRIPTION").text = info.description
     ElementTree.SubElement(table, "PARQUET", type="Parquet-local-XML")
     document: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return document

@@ -1,4 +1,4 @@
-"""Frames of polars, which is imported on demand."""
+"""Conversion to polars frames; polars is imported on demand."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def polars_frame(columns: Columns) -> polars.DataFrame:
 
 
 def refuse_objects(name: str, data: Any) -> None:
-    """Refuse a column of Python's objects of polars, or in its frame: Arrow gets their addresses.
+    """Refuse a polars column of Python objects: Arrow would receive their addresses.
 
-    ``name``: of the column; a frame knows the names of its own.
+    ``name``: column name; a frame knows the names of its columns.
     """
     if type(data).__module__.partition(".")[0] == "polars":
         kinds = data.schema if hasattr(data, "schema") else {name: getattr(data, "dtype", None)}

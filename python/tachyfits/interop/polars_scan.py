@@ -1,7 +1,7 @@
-"""Lazy frames of polars: columns and conditions of a query decide what is read.
+"""Lazy polars frames: a query's columns and conditions decide what is read.
 
-A condition that polars asks for is translated as far as the engine has the same or more rows for
-it; polars then filters the rows itself. This module alone knows how polars writes expressions.
+A polars predicate is translated as far as the engine selects the same rows or more; polars then
+filters the rows itself. Only this module knows polars' serialised expressions.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from tachyfits.table.table import Table
 
-#: Rows of a batch, at least: polars asks for fewer than keep all cores busy.
+#: Minimum rows of a batch: polars requests fewer than keep all cores busy.
 _ROWS = 1 << 20
 
-#: Conditions of the engine for comparisons of polars. NaN is the largest number there, so "greater"
-#: is "not less"; and both sides may be rounded, so that none is strict.
+#: Engine conditions for polars comparisons. In polars NaN is the largest number, so "greater"
+#: becomes "not less"; both sides may be rounded, so no condition is strict.
 _COMPARISONS = {
     "Lt": "{0} <= {1}", "LtEq": "{0} <= {1}", "Gt": "!({0} < {1})", "GtEq": "!({0} < {1})",
     "Eq": "{0} == {1}",
@@ -59,12 +59,12 @@ def _condition(predicate: Any, columns: set[str]) -> str | None:
     try:
         return _condition_of(json.loads(predicate.meta.serialize(format="json")), columns)
     except (KeyError, TypeError, ValueError):
-        # Another version of polars, or what it cannot write.
+        # Another version of polars, or an expression that it cannot serialise.
         return None
 
 
 def _condition_of(node: Any, columns: set[str]) -> str | None:
-    """Return the condition of a part of an expression."""
+    """Return the condition of a subexpression."""
     kind: str
     content: Any
     kind, content = next(iter(node.items())) if isinstance(node, dict) and node else ("", {})
@@ -84,15 +84,15 @@ def _condition_of(node: Any, columns: set[str]) -> str | None:
         return f"({' || '.join(parts)})" if len(parts) == 2 else None
     if "Literal" in left:
         left, op, right = right, _MIRROR.get(op, ""), left
-    one, other = _operand(left, columns), _operand(right, columns)
+    first, second = _operand(left, columns), _operand(right, columns)
     pattern = _COMPARISONS.get(op)
-    if pattern is None or one is None or other is None or ("'" in other and op != "Eq"):
+    if pattern is None or first is None or second is None or ("'" in second and op != "Eq"):
         return None
-    return pattern.format(one, other)
+    return pattern.format(first, second)
 
 
 def _operand(node: Any, columns: set[str]) -> str | None:
-    """Return a column or a constant as the engine writes it."""
+    """Return a column or a constant in the engine's syntax."""
     if "Column" in node:
         name = node["Column"]
         return f"`{name}`" if name in columns and "`" not in name else None

@@ -1,8 +1,8 @@
-"""Region files of DS9 and CASA: shapes by astropy-regions, in the frames that the languages mean.
+"""DS9 and CASA region files, parsed by astropy-regions, with the frames of these formats.
 
-astropy-regions has neither physical pixels, which DS9 assumes where a file names no frame, nor the
-frame of the image itself, which CASA assumes. So lines of one frame are read together, and the
-frame is put on the shapes afterwards.
+astropy-regions supports neither physical pixels, DS9's default frame, nor the frame of the image
+itself, CASA's default. Therefore lines with the same frame are parsed together, and their shapes
+get the frame afterwards.
 """
 
 from __future__ import annotations
@@ -29,23 +29,24 @@ from tachyfits.text.region_text import parse_region
 from tachyfits.text.regions import Line, Parts, Region, labelled, like, physical
 from tachyfits.text.sky_regions import SkyRegion, in_own_frame
 
-#: The most characters of a region file: far more than people draw.
+#: Maximum number of characters of a region file, far more than people draw.
 _MOST_CHARACTERS = 1 << 26
 
-#: Frames of DS9 that astropy-regions reads.
+#: DS9 frames that astropy-regions supports.
 _READ = ("image", "icrs", "fk5", "j2000", "fk4", "b1950", "galactic", "ecliptic")
-#: Frames of DS9 that need more than the image has.
+#: DS9 frames that need more than the image has.
 _REFUSED = re.compile(r"linear|amplifier|detector|tile|wcs[a-z1-9]")
-#: Drawings of DS9, which have no pixels inside.
+#: DS9 drawings, which have no pixels inside.
 _DRAWN = ("text", "vector", "ruler", "compass", "projection")
-#: Lines of several sides, which astropy-regions does not read, of DS9 and of CARTA's files of CASA.
+#: Lines with several segments, which astropy-regions does not parse: from DS9, and from CARTA's
+#: CASA files.
 _SEGMENT = re.compile(r"#?\s*segment\s*\(([^()]*)\)(.*)", re.IGNORECASE | re.DOTALL)
 _POLYLINE = re.compile(
     r"\s*polyline\s*(\[\s*\[[^\]]*\](?:\s*,\s*\[[^\]]*\])*\s*\])(.*)", re.IGNORECASE
 )
 _LABEL = re.compile(r"""\b(?:text|label)\s*=\s*(?:\{([^{}]*)\}|"([^"]*)"|'([^']*)')""")
 _COLOR = re.compile(r"""\bcolor\s*=\s*["']?(#[0-9a-fA-F]{3,8}|[A-Za-z]{1,20})\b""")
-#: Parts of a line in which ";" is a character.
+#: Parts of a line in which ";" is literal.
 _QUOTED = re.compile(r"\{[^{}]*\}|(?<==)\s*(?:\"[^\"]*\"|'[^']*')")
 #: Properties other than the label, whose text is in quotes.
 _PROPERTY = re.compile(r"\b(?!text\b)[a-z]+\s*=\s*(?:\{[^{}]*\}|\"[^\"]*\"|'[^']*')", re.IGNORECASE)
@@ -62,23 +63,23 @@ _BARE = re.compile(r"(?:[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)?")
 
 
 class _Piece(NamedTuple):
-    """A line of a file: which frame its shape has, and text for astropy-regions."""
+    """A line of a file: the frame of its shape, and text for astropy-regions."""
 
     frame: str
     text: str
-    #: Whether it is a box on the sky by two corners.
+    #: Whether it is a box on the sky, given by two corners.
     is_box: bool = False
 
 
 def parts_of_file(path: str | os.PathLike[str]) -> Parts:
-    """Return the shapes of a file of DS9 or CASA, in the order in which they apply.
+    """Return the shapes of a DS9 or CASA file, in the order in which they apply.
 
     Raises
     ------
     IoError
         The file does not exist.
     UsageError
-        The package ``regions`` is missing, or the file has no shape that can be read.
+        The package ``regions`` is missing, or the file has no readable shape.
     """
     name = os.fspath(path)
     try:
@@ -100,12 +101,12 @@ def parts_of_file(path: str | os.PathLike[str]) -> Parts:
 
 
 def parts_of_text(text: str, name: str = "the text", *, lines_too: bool = False) -> Parts:
-    """Return the shapes of a text of DS9 or CASA, in the order in which they apply.
+    """Return the shapes of a DS9 or CASA text, in the order in which they apply.
 
     Parameters
     ----------
     lines_too
-        Keep lines also beside shapes with pixels inside.
+        Keep lines even beside shapes with pixels inside.
     """
     regions = needed("regions", "reading region files of DS9 and CASA", extra="regions")
     is_casa = text.lstrip().startswith("#CRTF") or "[[" in text
@@ -119,29 +120,29 @@ def parts_of_text(text: str, name: str = "the text", *, lines_too: bool = False)
             continue
         body = "".join(f"{line.text}\n" for line in run)
         if is_casa:
-            found = _parsed(regions, shared + body, "crtf", name)
+            parsed = _parsed(regions, shared + body, "crtf", name)
         else:
-            known = frame if frame in _READ else "image" if frame == "physical" else "icrs"
-            found = _parsed(regions, f"{shared}{known}\n{body}", "ds9", name)
-        placed = _PLACED.get(frame, _as_it_is)
-        for added, part in parts_of_astropy(found):
-            parts.append((added, placed(_between_corners(part) if is_box else part)))
+            base_frame = frame if frame in _READ else "image" if frame == "physical" else "icrs"
+            parsed = _parsed(regions, f"{shared}{base_frame}\n{body}", "ds9", name)
+        place = _PLACED.get(frame, _as_it_is)
+        for added, part in parts_of_astropy(parsed):
+            parts.append((added, place(_between_corners(part) if is_box else part)))
     if not parts:
         raise usage(f"{name}: no shape was found in it", AREAS_HINT)
     areas = [part for part in parts if not _is_line(part[1])]
     if areas and len(areas) < len(parts) and not lines_too:
-        # A file of lines alone has a path.
+        # A file with lines only describes a path.
         count = len(parts) - len(areas)
         warn(f"{name}: lines, which have no pixels inside, are left out: {count}")
         parts = areas
     if not is_casa:
-        # DS9 keeps excluded pixels out whatever follows; CASA goes in order.
+        # In DS9, excluded pixels stay excluded whatever follows; CASA applies shapes in order.
         parts.sort(key=lambda part: not part[0])
     return parts
 
 
 def _line_of_text(text: str) -> Region:
-    """Return a line of several sides: its shape is the first line of text, then its properties."""
+    """Return a line with several segments; the text has a line for its shape, then properties."""
     shape, _, properties = text.partition("\n")
     label, color = _LABEL.search(properties), _COLOR.search(properties)
     name = next(filter(None, label.groups()), "") if label else ""
@@ -153,42 +154,42 @@ def _is_line(region: Region) -> bool:
 
 
 def _between_corners(region: Region) -> Region:
-    """Return a box of CASA on the sky: the directions between two longitudes and two latitudes.
+    """Return a CASA box on the sky: the directions between two longitudes and two latitudes.
 
-    astropy-regions makes a rectangle of them, as if a degree of longitude were one on the sky.
+    astropy-regions parses it as a rectangle, as if a degree of longitude were one on the sky.
     """
     if not isinstance(region, SkyRegion) or region.shape != "box":
         return region
     ((longitude, latitude),), (width, height) = region.points, region.sizes
     if width > 180.0:
-        # The shorter way between the corners passes longitude 0.
+        # The shorter way between the corners crosses longitude 0.
         longitude, width = longitude + 180.0, 360.0 - width
     ends = (longitude - width / 2, longitude + width / 2)
-    found = SkyRegion.range(
+    result = SkyRegion.range(
         ends, (latitude - height / 2, latitude + height / 2), frame=region.frame
     )
-    return like(found, region)
+    return like(result, region)
 
 
 def _as_it_is(region: Region) -> Region:
     return region
 
 
-#: Functions that put shapes into frames that astropy-regions does not have.
+#: Functions that move shapes to frames that astropy-regions lacks.
 _PLACED: dict[str, Callable[[Region], Region]] = {
     "physical": physical, "wcs": in_own_frame, "wcs0": in_own_frame, "own": in_own_frame,
 }  # fmt: skip
 
 
 def _parsed(regions: Any, text: str, form: str, name: str) -> list[Any]:
-    """Return the shapes of a text; what astropy-regions leaves out is named in a warning."""
+    """Return the shapes of a text; a warning names those that astropy-regions ignores."""
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
         with foreign_errors(f"{name}: invalid region file", "save it by DS9 or CASA again"):
-            found = [*regions.Regions.parse(text, format=form)]
+            shapes = [*regions.Regions.parse(text, format=form)]
     for note in dict.fromkeys(str(note.message) for note in notes):
         warn(f"{name}: {note}")
-    return found
+    return shapes
 
 
 # DS9.
@@ -231,7 +232,7 @@ def _ds9_lines(text: str, name: str) -> Iterator[_Piece]:
 
 
 def _with_angle(piece: str) -> str:
-    """Return a shape as astropy-regions reads it: an angle where DS9 and CIAO leave it out."""
+    """Add an angle for astropy-regions if DS9 or CIAO omitted it."""
     piece = f"-{piece[1:]}" if piece.startswith("!") else piece
     match = _ANGLED.match(piece)
     if match is None:
@@ -243,7 +244,7 @@ def _with_angle(piece: str) -> str:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Give the pieces between line ends and semicolons, without those in quoted text."""
+    """Yield the pieces between line ends and semicolons outside quoted text."""
     for line in text.splitlines():
         if line.lstrip().startswith("#"):
             yield line.strip()
@@ -253,7 +254,7 @@ def _pieces(text: str) -> Iterator[str]:
         for end in [at for at, letter in enumerate(masked) if letter == ";"] + [len(line)]:
             piece = line[begin:end].strip()
             if piece:
-                # astropy-regions keeps semicolons in labels alone.
+                # astropy-regions keeps semicolons only in labels.
                 yield _PROPERTY.sub(lambda match: match[0].replace(";", ","), piece)
             begin = end + 1
 
@@ -273,7 +274,7 @@ def _casa_lines(text: str, name: str) -> Iterator[_Piece]:
             continue
         match = _CASA_LINE.match(line)
         if match is not None and (match["ann"] or match["name"].lower() == "text"):
-            # For display alone, as CASA says.
+            # Annotations are for display only in CASA.
             annotations += 1
             continue
         dropped.update(_unused(line))
@@ -298,7 +299,7 @@ def _unused(line: str) -> Iterable[str]:
 
 
 def _casa_shape(line: str, match: re.Match[str] | None, shared: str, name: str) -> _Piece:
-    """Return a line with the frame that its coordinates have: pixels, a named one, the image's."""
+    """Return a line with the frame of its coordinates: pixels, a named frame, or the image's."""
     if match is None or match["name"].lower() == "symbol":
         return _Piece("", line)
     shape = line[match.end() : _closing(line, match.end())]
@@ -330,7 +331,7 @@ def _casa_shape(line: str, match: re.Match[str] | None, shared: str, name: str) 
 
 
 def _casa_polyline(line: str, path: re.Match[str], shared: str, name: str) -> _Piece:
-    """Return a line of several sides, with the words of one in DS9."""
+    """Return a line with several segments, in DS9 syntax."""
     pairs = re.findall(r"\[\s*([^\[\],]+?)\s*,\s*([^\[\],]+?)\s*\]", path[1])
     words = [word for pair in pairs for word in pair]
     if all(word.endswith("pix") for word in words):
@@ -358,7 +359,7 @@ def _mixed(name: str, line: str, centre: str, sizes: str) -> Exception:
 
 
 def _closing(line: str, begin: int) -> int:
-    """Return where the bracket that opens at a place is closed."""
+    """Return the position of the bracket that closes the one at ``begin``."""
     depth = 0
     for at in range(begin, len(line)):
         depth += {"[": 1, "]": -1}.get(line[at], 0)

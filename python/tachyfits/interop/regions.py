@@ -1,4 +1,4 @@
-"""Regions of astropy-regions, the package ``regions``, and masks in FITS files."""
+"""Conversion of astropy-regions shapes (package ``regions``), and masks in FITS files."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from tachyfits.text.regions import (
 )
 from tachyfits.text.sky_regions import SkyRegion
 
-#: Shapes that can be used in place of those without pixels.
+#: Alternatives to shapes without pixels.
 AREAS_HINT = "use circles, ellipses, boxes, annuli, polygons and points"
 
 
 def parts_of_astropy(shapes: Iterable[Any]) -> Parts:
     """Return shapes of the package ``regions`` in the order in which they apply.
 
-    Texts and annotations are left out. In DS9 an excluded shape wins over all later shapes; the
-    shapes of CASA, which have a type, apply in order.
+    Texts and annotations are ignored. In DS9 an excluded shape overrides all later shapes; CASA
+    shapes, which have a type, apply in order.
     """
-    found = [*shapes]
-    areas = [shape for shape in found if not _is_annotation(shape)]
-    if len(areas) < len(found):
-        texts = len(found) - len(areas)
-        warn(f"{texts} of {len(found)} regions are text, which has no pixels")
+    items = [*shapes]
+    areas = [shape for shape in items if not _is_annotation(shape)]
+    if len(areas) < len(items):
+        texts = len(items) - len(areas)
+        warn(f"{texts} of {len(items)} regions are text, which has no pixels")
     parts = [(_is_included(shape), region_of_astropy(shape)) for shape in areas]
     if not any("type" in getattr(shape, "meta", {}) for shape in areas):
         parts.sort(key=lambda part: not part[0])
@@ -58,12 +58,12 @@ def _is_included(shape: Any) -> bool:
 
 
 def region_of_astropy(shape: Any) -> Region:
-    """Return a region of the package ``regions`` as one of ours.
+    """Convert a region of the package ``regions``.
 
     Raises
     ------
     UsageError
-        It is of a kind that has no pixels, such as text, or that is not known here.
+        The region has no pixels, such as text, or is of an unsupported kind.
     """
     name = type(shape).__name__
     if "Compound" in name:
@@ -85,19 +85,19 @@ def _color_of(shape: Any) -> str:
 
 
 def _compound(shape: Any) -> Region:
-    """Return a combination; ``a | b | c`` is nested on its left, however long it is."""
+    """Return a combination; ``a | b | c`` nests on its left, without a limit on the depth."""
     spine = []
     while "Compound" in type(shape).__name__:
         spine.append(shape)
         shape = shape.region1
-    found = region_of_astropy(shape)
+    result = region_of_astropy(shape)
     for each in reversed(spine):
         try:
-            other = region_of_astropy(each.region2)
+            operand = region_of_astropy(each.region2)
         except RecursionError as error:
             raise usage("regions nested too deep", "combine them from the first on") from error
-        found = _combined(found, other, getattr(each.operator, "__name__", ""))
-    return found
+        result = _combined(result, operand, getattr(each.operator, "__name__", ""))
+    return result
 
 
 def _combined(one: Region, other: Region, operator: str) -> Region:
@@ -139,7 +139,7 @@ def _pairs(s: Any) -> list[tuple[float, float]]:
 
 
 def _ring(make: Callable[..., Region]) -> Callable[[Any], Region]:
-    """Return the reader of a ring of two ellipses or boxes that `make` makes."""
+    """Return the converter of a ring of two ellipses or boxes; ``make`` builds the ring."""
 
     def read(s: Any) -> Region:
         centre = (s.center.x, s.center.y) if hasattr(s.center, "x") else (s.center,)
@@ -161,7 +161,7 @@ def _range(s: Any) -> Region:
     frame = s.frame.name
     if latitudes is None or south <= north:
         return SkyRegion.range((west, east), (south, north), frame=frame)
-    # Around both poles, and not between them.
+    # The range covers both poles, and not the part between them.
     return CompoundRegion(
         tuple(
             (True, SkyRegion.range((west, east), pair, frame=frame))
@@ -202,9 +202,9 @@ _SHAPES: dict[str, Callable[[Any], Region]] = {
 
 
 def mask_of_file(path: str) -> tuple[NDArray[np.bool_], Grid]:
-    """Return which pixels of the first image of a FITS file are neither 0 nor undefined.
+    """Return a mask of the pixels of a FITS file's first image that are nonzero and defined.
 
-    And where they are.
+    Also return the positions of the pixels.
     """
     from tachyfits.file.file import open as open_file
 

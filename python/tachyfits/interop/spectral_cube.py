@@ -1,4 +1,4 @@
-"""Cubes and projections of spectral-cube, which is imported on demand."""
+"""Conversion of cubes and projections of spectral-cube, which is imported on demand."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 def spectral_cube_of(image: Image) -> spectral_cube.SpectralCube:
-    """Return a cube of spectral-cube on dask, whose pixels the engine reads when they are needed.
+    """Return a spectral-cube cube on dask, whose pixels the engine reads when they are needed.
 
-    Axes are put in order and polarisations taken apart as spectral-cube does with a file; beams by
-    channel come along.
+    Axes are ordered and polarisations separated as spectral-cube does with a file; beams of
+    channels are included.
     """
     library = needed("spectral_cube", "a cube of spectral-cube")
     from astropy.io import fits
@@ -41,7 +41,7 @@ def spectral_cube_of(image: Image) -> spectral_cube.SpectralCube:
     if image.beams is not None:
         hdus.append(_beams_table(image))
     with warnings.catch_warnings():
-        # Notes on the header, which this package gives by its own checks.
+        # Silence notes on the header: this package runs its own checks.
         warnings.simplefilter("ignore")
         with foreign_errors(
             f"{image._where()}: spectral-cube cannot read the header",
@@ -52,7 +52,7 @@ def spectral_cube_of(image: Image) -> spectral_cube.SpectralCube:
 
 
 def _unit_of(image: Image) -> str | None:
-    """Return the unit of an image as astropy reads it; None, with a warning, for an unknown one."""
+    """Return the unit of an image in astropy's format; None, with a warning, if unknown."""
     if not image.unit:
         return None
     unit = pixel_unit(image.unit)
@@ -81,14 +81,14 @@ def _beams_table(image: Image) -> Any:
 
 
 def image_of_cube(cube: Any) -> Image:
-    """Return a cube of spectral-cube as an image in memory: it is computed as a whole."""
+    """Return a spectral-cube cube as an image in memory; computes the whole cube."""
     from astropy.io import fits
 
     stream = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         hdus = fits.HDUList(cube.hdulist)
-        # astropy writes arrays of dask to named files alone.
+        # astropy writes dask arrays to named files only.
         hdus[0].data = np.asarray(hdus[0].data)
         hdus.writeto(stream)
     image: Image = open_file(stream.getvalue())[0]
@@ -96,22 +96,22 @@ def image_of_cube(cube: Any) -> Image:
 
 
 def projection_of(plane: Plane) -> spectral_cube.Projection:
-    """Return a projection of spectral-cube: values, unit, coordinates and beam."""
+    """Return a spectral-cube projection: values, unit, coordinates and beam."""
     library = needed("spectral_cube", "a projection of spectral-cube")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found: spectral_cube.Projection = library.Projection(
+        projection: spectral_cube.Projection = library.Projection(
             plane.quantity,
             wcs=plane.wcs,
             header=plane.header.to_astropy(),
             read_beam="BMAJ" in plane.header,
             meta={"BUNIT": plane.unit or ""},
         )
-    return found
+    return projection
 
 
 def plane_of_projection(projection: Any) -> Plane:
-    """Return a projection or a slice of spectral-cube as a `Plane`."""
+    """Return a spectral-cube projection or slice as a `Plane`."""
     unit = text_of_unit(projection.unit)
     cards = given_cards(projection.header)
     header = Header([card for card in cards if not card[0].startswith("NAXIS")])

@@ -1,4 +1,4 @@
-"""Spectra of specutils, which is imported on demand."""
+"""Conversion of specutils spectra; specutils is imported on demand."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from tachyfits.text.units import text_of_unit
 if TYPE_CHECKING:
     import specutils
 
-#: CTYPE by the kind of a coordinate; a velocity by its convention.
+#: CTYPE by the kind of a coordinate; velocities by convention.
 _NAMES = {"frequency": "FREQ", "length": "WAVE", "energy": "ENER", "wavenumber": "WAVN"}
 _VELOCITIES = {"radio": "VRAD", "optical": "VOPT", "relativistic": "VELO"}
 _CONVENTIONS = {"VRAD": "radio", "VOPT": "optical", "FELO": "optical"}
 
 
 def specutils_spectrum(spectrum: Spectrum) -> specutils.Spectrum:
-    """Return a spectrum of specutils: values, coordinates, rest frequency and header."""
+    """Return a specutils spectrum: values, coordinates, rest frequency and header."""
     library = needed("specutils", "a spectrum of specutils")
     import astropy.units as u
 
-    # It was called Spectrum1D before specutils 2.
+    # Its name before specutils 2 was Spectrum1D.
     kind = getattr(library, "Spectrum", None) or library.Spectrum1D
     axis = spectrum.axis
     options: dict[str, Any] = {}
@@ -41,22 +41,22 @@ def specutils_spectrum(spectrum: Spectrum) -> specutils.Spectrum:
     if rest is not None:
         options["rest_value"] = rest * u.Hz
     meta = {"header": spectrum.header.to_astropy(), "statistic": spectrum.statistic}
-    found: specutils.Spectrum = kind(
+    result: specutils.Spectrum = kind(
         flux=spectrum.quantity,
         spectral_axis=axis.quantity,
         meta=meta,
         **options,
     )
-    return found
+    return result
 
 
 def spectrum_of(given: Any) -> Spectrum:
-    """Return a spectrum of specutils as a `Spectrum`; masked values are NaN.
+    """Return a specutils spectrum as a `Spectrum`; masked values are NaN.
 
     Raises
     ------
     UsageError
-        It has more than one axis.
+        The spectrum has more than one axis.
     """
     if np.ndim(given.flux.value) != 1:
         raise usage(
@@ -80,14 +80,14 @@ def spectrum_of(given: Any) -> Spectrum:
     return Spectrum(axis, values, unit, statistic, None, header)
 
 
-#: Cards of the axis in a header of ``meta``, which the coordinates of the spectrum replace.
+#: Cards of the axis in a header of ``meta``, replaced by the coordinates of the spectrum.
 _OLD = ("NAXIS", "NAXIS1", "CTYPE1", "CUNIT1", "CRPIX1", "CRVAL1", "CDELT1", "CD1_1", "PC1_1")
 
 
-def _axis_of(given: Any) -> WorldAxis:
-    values = given.spectral_axis
+def _axis_of(spectrum: Any) -> WorldAxis:
+    values = spectrum.spectral_axis
     kinds = {str(kind) for kind in values.unit.physical_type}
-    convention = str(getattr(given, "velocity_convention", None) or "relativistic")
+    convention = str(getattr(spectrum, "velocity_convention", None) or "relativistic")
     name = next((name for kind, name in _NAMES.items() if kind in kinds), "LINEAR")
     if kinds & {"speed", "velocity"}:
         name = _VELOCITIES.get(convention.removeprefix("doppler_"), "VELO")
@@ -95,7 +95,7 @@ def _axis_of(given: Any) -> WorldAxis:
 
 
 def _coordinates(axis: WorldAxis, count: int) -> dict[str, Any]:
-    """Return the cards of an axis with equal steps; none of another, which a file cannot hold."""
+    """Return the cards of an axis with equal steps; empty for other axes."""
     steps = np.diff(axis.values)
     if count < 2 or not np.allclose(steps, steps[0], rtol=1e-9, atol=0):
         return {}

@@ -1,6 +1,6 @@
-"""Parquet, Arrow and CSV files as tables that can be written: batch by batch, as often as asked.
+"""Parquet, Arrow and CSV files as tables to write: read in batches, repeatedly if needed.
 
-They are read by pyarrow. CSV, whose types follow from all of its cells, is read whole.
+pyarrow reads them. CSV, whose types depend on all of its cells, is read whole.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from tachyfits.base.output import ASTROPY_FORMATS, format_of
 from tachyfits.base.sources import regular_path
 from tachyfits.interop.arrow import intact, whole_numbers
 
-#: Rows that are taken at a time.
+#: Rows per batch.
 BATCH_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """A file of another format, whose columns go by their place: several may have one name.
+    """A file of another format, whose columns are addressed by position, since names may repeat.
 
     Attributes
     ----------
     name
-        Its path.
+        Path of the file.
     schema
-        Names and types of the columns, as Arrow has them.
+        Arrow names and types of the columns.
     rows
-        How many there are.
+        Number of rows.
     """
 
     _data_kind: ClassVar[str] = "table file"
@@ -46,12 +46,11 @@ class TableFile:
     name: str
     schema: Any
     rows: int
-    #: Gives the rows of the columns at some places, in the order of these, from a row to before
-    #: another.
+    #: Yields the rows in [first, last) of the columns at some positions, in this order.
     _batches: Callable[[list[int], int, int], Iterator[Any]]
 
     def batches(self, places: Sequence[int]) -> Iterator[Any]:
-        """Give the rows of the columns at some places as Arrow tables of some rows each."""
+        """Yield the rows of the columns at these positions, in batches, as Arrow tables."""
         pa = needed("pyarrow", f"reading {self.name}", extra="arrow")
         batches = self._batches(list(places), 0, self.rows)
         while True:
@@ -63,7 +62,7 @@ class TableFile:
             yield pa.Table.from_batches([batch])
 
     def between(self, start: int, stop: int) -> TableFile:
-        """Return what the file would be with the rows from one to before another alone."""
+        """Return the file restricted to the rows in [start, stop)."""
 
         def batches(places: list[int], first: int, last: int) -> Iterator[Any]:
             return self._batches(places, start + first, start + last)
@@ -71,7 +70,7 @@ class TableFile:
         return replace(self, rows=stop - start, _batches=batches)
 
     def only(self, places: Sequence[int]) -> TableFile:
-        """Return what the file would be with the columns at some places alone."""
+        """Return the file restricted to the columns at these positions."""
         pa = needed("pyarrow", f"reading {self.name}", extra="arrow")
         fields = [self.schema.field(place) for place in places]
 
@@ -83,11 +82,11 @@ class TableFile:
         )
 
     def empty(self, places: Sequence[int]) -> Any:
-        """Return the columns at some places without a row."""
+        """Return the columns at these positions without rows."""
         return self.schema.empty_table().select(list(places))
 
     def read(self, columns: Sequence[str] | None) -> Any:
-        """Return some columns, all for None, with all rows."""
+        """Return some columns (None: all) with all rows."""
         places = self.chosen(columns)
         pa = needed("pyarrow", f"reading {self.name}", extra="arrow")
         return pa.concat_tables([self.empty(places), *self.batches(places)])
@@ -98,16 +97,16 @@ class TableFile:
         return keys_of([name.rstrip() for name in self.schema.names])
 
     def place(self, name: str) -> int:
-        """Return the place of a column as the FITS table does: by name or key, spelled so first.
+        """Return the position of a column by name or key; an exact spelling has precedence.
 
         Raises
         ------
         UsageKeyError
-            There is no such column.
+            The column does not exist.
         """
         keys = self.keys
-        for place, known in enumerate(zip(keys, self.schema.names, strict=True)):
-            if name in (known[0], known[1].rstrip()):
+        for place, names in enumerate(zip(keys, self.schema.names, strict=True)):
+            if name in (names[0], names[1].rstrip()):
                 return place
         alike = [key.upper() for key in keys]
         if name.upper() not in alike:
@@ -117,12 +116,12 @@ class TableFile:
         return alike.index(name.upper())
 
     def chosen(self, columns: Sequence[str] | None) -> list[int]:
-        """Return the places of some columns, of all for None; of one name the first.
+        """Return the positions of some columns (None: all); of repeated names the first.
 
         Raises
         ------
         UsageKeyError
-            There is no such column.
+            A column does not exist.
         """
         names: list[str] = self.schema.names
         missing = [name for name in columns or () if name not in names]
@@ -135,35 +134,34 @@ class TableFile:
 
 
 def keys_of(names: Sequence[str]) -> list[str]:
-    """Return what columns of these names are called in a FITS table, by the engine's rule.
+    """Return the FITS names for columns of these names, by the engine's rule.
 
     >>> keys_of(["A", "a", "", "A_2"])
     ['A', 'a_2_2', 'col3', 'A_2']
     """
-    keys, taken = list(names), set()
-    rest = []
+    keys, used = list(names), set()
+    remaining = []
     for place, name in enumerate(names):
-        if name and name.lower() not in taken:
-            taken.add(name.lower())
+        if name and name.lower() not in used:
+            used.add(name.lower())
         else:
-            rest.append(place)
-    for place in rest:
+            remaining.append(place)
+    for place in remaining:
         key = names[place] or f"col{place + 1}"
-        while key.lower() in taken:
+        while key.lower() in used:
             key += f"_{place + 1}"
-        taken.add(key.lower())
+        used.add(key.lower())
         keys[place] = key
     return keys
 
 
 def open_table_file(path: str | os.PathLike[str]) -> TableFile:
-    """Open a Parquet, Arrow or CSV file; the name says which.
+    """Open a Parquet, Arrow or CSV file; the name decides the format.
 
     Raises
     ------
     UsageError
-        The name ends in none of these, pyarrow is not installed, or the content is not what the
-        name says.
+        The name has another ending, pyarrow is not installed, or the content has another format.
     IoError
         The file cannot be read.
     """
@@ -184,14 +182,14 @@ def open_table_file(path: str | os.PathLike[str]) -> TableFile:
         return file
 
 
-def _opened(name: str, other: Callable[[str], Any] = str) -> Any:
-    """Return what pyarrow reads; it takes names in UTF-8 alone, to which ``other`` is applied."""
-    return other(name) if printable(name) == name else open(name, "rb")
+def _opened(name: str, convert: Callable[[str], Any] = str) -> Any:
+    """Return a file name for pyarrow, passed through ``convert``, or an open file if not UTF-8."""
+    return convert(name) if printable(name) == name else open(name, "rb")
 
 
 def _parquet(name: str) -> TableFile:
     parquet = needed("pyarrow.parquet", "reading parquet")
-    # Read ahead, a table of 1 GB took as much memory.
+    # With read-ahead, a table of 1 GB took as much memory.
     file = parquet.ParquetFile(_opened(name), pre_buffer=False, buffer_size=1 << 20)
 
     names: list[str] = file.schema_arrow.names
@@ -201,22 +199,22 @@ def _parquet(name: str) -> TableFile:
     ends = np.cumsum([0, *groups])
 
     def batches(places: list[int], first: int, last: int) -> Iterator[Any]:
-        # By a name it would give all columns that have it.
-        wanted = [names[place] for place in places] if is_unique else None
+        # Selecting by name would return all columns of that name.
+        columns = [names[place] for place in places] if is_unique else None
         touched = np.flatnonzero((ends[:-1] < last) & (ends[1:] > first)).tolist()
         if not touched:
             return
         at = int(ends[touched[0]])
-        read = file.iter_batches(BATCH_ROWS, row_groups=touched, columns=wanted)
-        for batch in _within(read, at, first, last):
-            yield batch.select(places if wanted is None else wanted)
+        stream = file.iter_batches(BATCH_ROWS, row_groups=touched, columns=columns)
+        for batch in _within(stream, at, first, last):
+            yield batch.select(places if columns is None else columns)
 
     return TableFile(printable(name), file.schema_arrow, file.metadata.num_rows, batches)
 
 
 def _arrow(name: str) -> TableFile:
     pa = needed("pyarrow", "reading arrow")
-    # The map stays as long as the file that looks at it.
+    # The memory map lives as long as the file that uses it.
     file = needed("pyarrow.ipc", "reading arrow").open_file(_opened(name, pa.memory_map))
     rows = sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))
 
@@ -247,19 +245,19 @@ def _csv(name: str) -> TableFile:
 
 
 def _without_blanks(name: str) -> str:
-    """Return a name of CSV as other readers do: without blanks around it.
+    """Return a CSV name without surrounding blanks, as in other readers.
 
     >>> [_without_blanks(name) for name in ("A ", ' "B"', ' "6"" disk"', 'disk 6"')]
     ['A', 'B', '6" disk', 'disk 6"']
     """
     plain = name.strip()
-    # Quotes with nothing before them the reader has taken off already.
+    # pyarrow has already removed quotes that nothing precedes.
     quoted = name[:1].isspace() and len(plain) > 1 and plain[0] == plain[-1] == '"'
     return plain[1:-1].replace('""', '"') if quoted else plain
 
 
 def _within(batches: Iterator[Any], at: int, first: int, last: int) -> Iterator[Any]:
-    """Give what is from a row to before another of batches, the first of which begins at a row."""
+    """Yield the rows in [first, last) from batches, the first of which begins at row ``at``."""
     for batch in batches:
         if at >= last:
             return
@@ -289,11 +287,11 @@ def _csv_table(name: str) -> Any:
 
 
 def _with_text_for_hexadecimal(name: str, table: Any) -> Any:
-    """Return the table of a CSV file with text where pyarrow has integers for ``0x1F``."""
+    """Return the table of a CSV file with text where pyarrow parsed ``0x1F`` as an integer."""
     pa, compute = needed("pyarrow", "reading csv"), needed("pyarrow.compute", "reading csv")
     integers = [place for place, each in enumerate(table.columns) if pa.types.is_int64(each.type)]
     with open(name, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
-        # A second pass only if it has something to find.
+        # Read again only if the file mentions such a number.
         mentioned = content.find(b"0x") >= 0 or content.find(b"0X") >= 0
     for place, text in _csv_texts(name, integers if mentioned else []).items():
         if compute.any(compute.match_substring_regex(text, "[xX]")).as_py():
@@ -303,11 +301,11 @@ def _with_text_for_hexadecimal(name: str, table: Any) -> Any:
 
 
 def _csv_texts(name: str, places: Sequence[int]) -> dict[int, Any]:
-    """Return the text of the cells of some columns of a CSV file, by the place of the column."""
+    """Return the text of the cells of some columns of a CSV file, by column position."""
     if not places:
         return {}
     pa, csv = needed("pyarrow", "reading csv"), needed("pyarrow.csv", "reading csv")
-    # By numbers that pyarrow gives them: several may have one name.
+    # Use pyarrow's generated names: the file's names may repeat.
     keys = {place: f"f{place}" for place in places}
     options = csv.ConvertOptions(
         include_columns=list(keys.values()),
@@ -316,15 +314,15 @@ def _csv_texts(name: str, places: Sequence[int]) -> dict[int, Any]:
     )
     numbered = csv.ReadOptions(autogenerate_column_names=True)
     texts = csv.read_csv(_opened(name), read_options=numbered, convert_options=options)
-    # Before the first row there are the names.
+    # The first row has the names.
     return {place: texts[key].slice(1) for place, key in keys.items()}
 
 
 def _with_whole_integers(name: str, table: Any) -> Any:
-    """Return the table of a CSV file with integers where pyarrow has floats for them.
+    """Return the table of a CSV file with integers where pyarrow parsed them as floats.
 
-    It never guesses uint64, and does not accept a sign +. Integers beyond 64 bits stay floats, with
-    a warning.
+    pyarrow never infers uint64, and does not accept a sign +. Integers beyond 64 bits stay floats,
+    with a warning.
     """
     pa, compute = needed("pyarrow", "reading csv"), needed("pyarrow.compute", "reading csv")
     odd = [
@@ -338,19 +336,19 @@ def _with_whole_integers(name: str, table: Any) -> Any:
         text = compute.utf8_trim_whitespace(text)
         if not compute.all(_are_integers(text)).as_py():
             continue
-        whole = whole_numbers(compute.utf8_ltrim(text, "+"))
-        if whole is None:
+        integers = whole_numbers(compute.utf8_ltrim(text, "+"))
+        if integers is None:
             warn(
                 f"{name}: column {column!r} has integers beyond 64 bits: they are rounded to "
                 "float64"
             )
             continue
-        table = table.set_column(place, pa.field(column, whole.type), whole)
+        table = table.set_column(place, pa.field(column, integers.type), integers)
     return table
 
 
 def _warn_of_rounded_numbers(name: str, table: Any) -> None:
-    """Warn of columns of floats whose text has integers that float64 lacks, or larger numbers."""
+    """Warn about columns of floats whose text has numbers that float64 cannot represent."""
     pa, compute = needed("pyarrow", "reading csv"), needed("pyarrow.compute", "reading csv")
     large = {
         place: mask
@@ -361,7 +359,7 @@ def _warn_of_rounded_numbers(name: str, table: Any) -> None:
     for place, text in _csv_texts(name, list(large)).items():
         column, cells = table.column(place), compute.utf8_trim_whitespace(text)
         if compute.all(_are_integers(cells)).as_py():
-            # Named already: they are beyond 64 bits.
+            # The warning about integers beyond 64 bits already covers it.
             continue
         pairs = zip(
             cells.filter(large[place]).to_pylist(), column.filter(large[place]).to_pylist(),
@@ -376,7 +374,7 @@ def _warn_of_rounded_numbers(name: str, table: Any) -> None:
 
 
 def _is_rounded(cell: str, value: float) -> bool:
-    """Say whether the text of a large number is an integer that was rounded, or beyond float64."""
+    """Return whether the text of a large number is a rounded integer, or exceeds float64."""
     if math.isinf(value):
         return any(map(str.isdigit, cell))
     return bool(_INTEGER.fullmatch(cell)) and int(cell) != value
@@ -391,7 +389,7 @@ _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 
 @contextmanager
 def _told(name: str) -> Iterator[None]:
-    """Turn what pyarrow raises into errors that name the file."""
+    """Convert pyarrow's exceptions to errors that name the file."""
     pa = needed("pyarrow", f"reading {name}", extra="arrow")
     try:
         yield
@@ -401,9 +399,9 @@ def _told(name: str) -> Iterator[None]:
             f"{name}: no such file", hint, "io-not-found", path=name, number=errno.ENOENT
         ) from error
     except UnicodeDecodeError as error:
-        found = ascii(error.object)
+        text = ascii(error.object)
         raise usage(
-            f"{name}: invalid name {found}: expected UTF-8", "write the file with other names"
+            f"{name}: invalid name {text}: expected UTF-8", "write the file with other names"
         ) from error
     except pa.ArrowException as error:
         hint = "check that the file is complete and has the format of its name"
@@ -416,5 +414,5 @@ def _told(name: str) -> Iterator[None]:
 
 
 def _printable(error: Exception) -> str:
-    """Return what pyarrow says, which may quote the file, in characters for a terminal."""
+    """Return pyarrow's message, which may quote the file, in characters for a terminal."""
     return "".join(c if c.isprintable() else "?" for c in " ".join(str(error).split()))

@@ -1,4 +1,4 @@
-"""Times of astropy as ISO 8601 text, as the Standard has it (Sect. 9.1.1), and back."""
+"""Conversion between astropy times and ISO 8601 text of the Standard (Sect. 9.1.1)."""
 
 from __future__ import annotations
 
@@ -13,56 +13,56 @@ from numpy.typing import NDArray
 from tachyfits.base.errors import usage
 from tachyfits.header.times import scale_named
 
-#: A time whose year has a sign, as years beyond four digits have it.
+#: A time with a signed year, as years beyond four digits have.
 _LONG = re.compile(r"[+-]\d{5}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d*)?)?")
 
-#: Digits of a second that text has at most, and those that are left out where all are 0.
+#: Maximum digits of a second in text, and the digits that are dropped if all are 0.
 _DIGITS = 9
 
-#: NumPy's units of time whose text is shorter and shorter, and its characters.
+#: NumPy units of time with decreasing text length, and that length.
 _UNITS = (("ns", 29), ("us", 26), ("ms", 23), ("s", 19), ("D", 10))
 
-#: A time, as those that are undefined have it beneath their mask.
+#: Any valid time, for undefined cells beneath their mask.
 _ANY = "2000-01-01T00:00:00.000"
 
-#: Characters of the longest: with a sign, five digits of the year and all of the second.
+#: Longest text: with a sign, five digits of the year and all digits of the second.
 _WIDEST = len("+") + len(_ANY) + 1 + _DIGITS - 3
 
 
 def time_text(name: str, times: Any) -> Any:
-    """Return an astropy Time as text of its own scale, to the nanosecond, masked where undefined.
+    """Return an astropy Time as text in its own scale, to the nanosecond, masked where undefined.
 
-    Zeros that end every time are left out, down to milliseconds.
+    Zeros that end every time are dropped, down to milliseconds.
 
     Raises
     ------
     UsageError
-        No calendar has one of them, or only one with years of six digits, which the Standard lacks;
-        ``name`` is that of the column.
+        A time has no calendar date, or a year of six digits, which the Standard lacks. The message
+        has the column ``name``.
     """
-    # Years beyond four digits have five and a sign there, as the Standard wants it.
+    # Years beyond four digits have five digits and a sign in this format, as the Standard requires.
     exact = times.copy(format="fits")
     exact.precision = _DIGITS
     there = ~np.asarray(times.mask).reshape(-1)
     flat = exact.unmasked.reshape(-1)
-    whole = bool(there.all())
-    known = flat if whole else flat[there]
-    text = _dates(known)
+    all_defined = bool(there.all())
+    defined = flat if all_defined else flat[there]
+    text = _dates(defined)
     if text is None:
-        first = _first_odd(known)
+        first = _first_odd(defined)
         place = int(np.flatnonzero(there)[first]) // prod(times.shape[1:])
         raise usage(
-            f"column {name!r}, row {place} (0-based): the time {known[first].jd} (JD) is outside "
+            f"column {name!r}, row {place} (0-based): the time {defined[first].jd} (JD) is outside "
             "the calendar",
             "write times.jd, as numbers",
         )
     text = _without_zeros(text)
-    if whole:
+    if all_defined:
         return text.reshape(times.shape)
-    # Undefined cells are as wide as any time that may be written there.
-    every = np.full(len(there), _ANY, max(text.dtype, np.dtype(f"U{len(_ANY)}")))
-    every[there] = text
-    return np.ma.MaskedArray(every, mask=~there).reshape(times.shape)
+    # Make undefined cells as wide as any time that may be written there.
+    filled = np.full(len(there), _ANY, max(text.dtype, np.dtype(f"U{len(_ANY)}")))
+    filled[there] = text
+    return np.ma.MaskedArray(filled, mask=~there).reshape(times.shape)
 
 
 def _without_zeros(text: NDArray[np.str_]) -> NDArray[np.str_]:
@@ -76,7 +76,7 @@ def _without_zeros(text: NDArray[np.str_]) -> NDArray[np.str_]:
 
 
 def without_zeros_beyond(times: NDArray[np.bytes_], width: int) -> NDArray[np.bytes_]:
-    """Return times of ``width`` characters, where only zeros of a second are dropped.
+    """Return times of at most ``width`` characters, dropping only zeros of a second.
 
     >>> without_zeros_beyond(np.array([b"2000-01-01T00:00:00.500000", b""]), 23)
     array([b'2000-01-01T00:00:00.500', b''], dtype='|S23')
@@ -96,7 +96,7 @@ def without_zeros_beyond(times: NDArray[np.bytes_], width: int) -> NDArray[np.by
 
 
 def rounding_to(width: int) -> str:
-    """Return how to round times so that they fit the width.
+    """Return advice on rounding times to fit the width.
 
     >>> rounding_to(25)
     "round times first: values.astype('datetime64[ms]'), with astropy's times.datetime64 as values"
@@ -109,9 +109,9 @@ def rounding_to(width: int) -> str:
 
 
 def _dates(times: Any) -> NDArray[np.str_] | None:
-    """Return an astropy Time of one axis as text; None where FITS has none for one of them."""
+    """Return an astropy Time of one axis as text; None if FITS cannot express one of them."""
     try:
-        # No times are an array of floats.
+        # An empty Time has an array of floats.
         text = np.asarray(times.value).astype("U")
     except ValueError:
         # ERFA raises these errors without naming the time.
@@ -120,7 +120,7 @@ def _dates(times: Any) -> NDArray[np.str_] | None:
 
 
 def _first_odd(times: Any) -> int:
-    """Return the number of the first time for which `_dates` has no text, as it has for all."""
+    """Return the index of the first time that `_dates` cannot convert."""
     first, end = 0, len(times)
     while end - first > 1:
         middle = (first + end) // 2
@@ -129,12 +129,12 @@ def _first_odd(times: Any) -> int:
 
 
 def times_of(column: Any, scale: Any, place: Sequence[Any] | None) -> Any:
-    """Return a column of text as times of a scale, at the place in metres.
+    """Return a column of text as times in a scale, at a location in metres.
 
     Raises
     ------
     ValueError, TypeError
-        astropy has no such scale.
+        astropy does not know the scale.
     """
     from astropy.coordinates import EarthLocation
     from astropy.time import Time
@@ -165,12 +165,12 @@ def times_of(column: Any, scale: Any, place: Sequence[Any] | None) -> Any:
 
 
 def _format_of(texts: NDArray[np.str_]) -> str:
-    """Return the format of astropy's in which it reads times: fast, where no year has a sign.
+    """Return the astropy format for parsing times: the fast one if no year has a sign.
 
     Raises
     ------
     ValueError
-        A signed year is followed by text that astropy's "fits" ignores.
+        A signed year is followed by text that astropy's "fits" format ignores.
     """
     signed = np.isin(texts.astype("U1"), ("+", "-"))
     if not signed.any():
@@ -182,5 +182,5 @@ def _format_of(texts: NDArray[np.str_]) -> str:
 
 
 def _decimals(texts: NDArray[np.str_]) -> int:
-    """Return how many decimals of a second the longest text has: from its 21st character on."""
+    """Return the number of decimals of a second in the longest text, from its 21st character on."""
     return min(max(texts.dtype.itemsize // 4 - 20, 0), _DIGITS)

@@ -1,9 +1,9 @@
 """Times in tables: ISO 8601 text in columns, with their time scale and location.
 
-The Standard (Sect. 9.2.1) has one scale for the times of a table, by default UTC, another one for a
-column with TCTYPn, and one location (`interop.observatory`). astropy's times are written with
+The Standard (Sect. 9.2.1) has one scale for the times of a table, by default UTC, a different one
+for a column with TCTYPn, and one location (`interop.observatory`). astropy's times are written with
 these, and rows with other scales or locations are refused. astropy writes a time as two numbers of
-days, which add up to it; rows that are appended to such a table are written so, too.
+days that add up to it; rows appended to such a table are written in the same way.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from tachyfits.table.metadata import (
 )
 from tachyfits.table.values import ColumnData
 
-#: Scales of times at the barycentre of the solar system.
+#: Time scales at the barycentre of the solar system.
 _BARYCENTRIC = ("TDB", "TCB")
 
-#: The beginning of a date with a time of the day.
+#: Beginning of a date with a time of day.
 _WITH_CLOCK = re.compile(rb"[+-]?\d{4,5}-\d\d-\d\dT\d\d:")
 
-#: Days, up to which times are counted from the same: half of a step of JDREF in 64 bits, 20 us.
-#: Cards leave out fewer digits of MJDREF; what clocks are corrected by may be little more.
+#: Maximum difference in days between equal reference times: half of a step of JDREF in 64 bits, 20
+#: us. MJDREF in cards loses fewer digits; clock corrections may be little more.
 _SAME_REFERENCE = 2.5e-10
 
-#: The Julian Date from which MJD are counted.
+#: The Julian Date of MJD 0.
 _MJD = 2400000.5
 
 #: Units of time (Table 34 of the Standard).
@@ -57,9 +57,9 @@ _UNITS = frozenset(["s", "d", "a", "cy", "min", "h", "yr", "ta", "Ba"])
 def scale_cards(
     cards: Sequence[tuple[str, Any, str]], columns: Sequence[ColumnData]
 ) -> list[tuple[str, Any, str]]:
-    """Return the cards of a new table, with TIMESYS if its columns say a time scale.
+    """Return the cards of a new table, with TIMESYS if its columns have a time scale.
 
-    It is that of the first; TCTYPn says that of each (`place_cards`).
+    TIMESYS is the scale of the first column; TCTYPn has that of each (`place_cards`).
     """
     scale = next((column.time_scale for column in columns if column.time_scale), None)
     if scale is None or any(card[0] == "TIMESYS" for card in cards):
@@ -70,34 +70,34 @@ def scale_cards(
 def _check_scale(
     column: ColumnData, keyword: str, stated: Any, where: str, brought: str | None = None
 ) -> None:
-    """Refuse times of another scale than a keyword states; None states UTC.
+    """Refuse times in another scale than a keyword states; None means UTC.
 
-    ``brought``: the scale of times that say none themselves.
+    ``brought``: scale of times that have none themselves.
     """
-    said = column.time_scale or time_scale_of(column.carried) or brought
-    wanted = scale_named(stated)
-    if not said or scale_named(said) == wanted:
+    scale = column.time_scale or time_scale_of(column.carried) or brought
+    stated_scale = scale_named(stated)
+    if not scale or scale_named(scale) == stated_scale:
         return
-    hint = f"convert them: times.{wanted.lower()}; or write them as text, which has no scale"
+    hint = f"convert them: times.{stated_scale.lower()}; or write them as text, which has no scale"
     if column.time_scale is None:
-        ours, theirs = scale_named(said).lower(), wanted.lower()
+        ours, theirs = scale_named(scale).lower(), stated_scale.lower()
         hint = either(
             f'make times of them first: Time(values, scale="{ours}").{theirs}; or give the arrays '
             "alone, in a dict, which has no scale",
             f"convert them to {theirs} first",
         )
-    expected = f"{keyword} is {wanted}"
+    expected = f"{keyword} is {stated_scale}"
     if not stated:
-        expected = f"the table has {wanted}, because it has no {keyword}"
+        expected = f"the table has {stated_scale}, because it has no {keyword}"
     raise usage(
-        f"{where}, column {column.name!r}: times of the scale {said}, where {expected}", hint
+        f"{where}, column {column.name!r}: times of the scale {scale}, where {expected}", hint
     )
 
 
 def _is_time(column: ColumnData) -> bool:
-    """Return whether a column that says no scale has times: its cards or its text say so.
+    """Return whether a column without a scale has times, according to its cards or its text.
 
-    One that is called TIME, in a unit of time, has them by custom.
+    By custom, a column named TIME with a unit of time has times.
     """
     if position_of(column.carried) is not None:
         return True
@@ -112,12 +112,12 @@ def _is_time(column: ColumnData) -> bool:
 def time_cards(
     cards: Sequence[tuple[str, Any, str]], columns: Sequence[ColumnData]
 ) -> list[tuple[str, Any, str]]:
-    """Return the cards of a new table, with the scales and the place of its times.
+    """Return the cards of a new table, with the scales and the location of its times.
 
     Raises
     ------
     UsageError
-        They say several places, or others than the cards.
+        The times have different locations, or their location differs from the cards.
     """
     all_cards = scale_cards(cards, columns)
     there = place_columns(columns)
@@ -132,21 +132,23 @@ def place_cards(
     number: int,
     there: Mapping[str, Any],
 ) -> list[tuple[str, Any, str]]:
-    """Return the cards that a table needs for what a column's data say: limits, scale, place.
+    """Return the cards that a table needs for the data of a column: limits, scale, location.
 
-    ``there``: what the table's columns say of the place, in metres by name, which needs no cards.
+    ``there``: location that the table's columns state, in metres by name, which needs no cards.
 
     Raises
     ------
     UsageError
-        It has others.
+        The table has other cards.
     """
     stated = {keyword.upper(): value for keyword, value, _ in cards}
     own = dict(column.carried)
     own |= {"TCTYP": column.time_scale} if column.time_scale else {}
     own |= {} if column.location is None else {"TRPOS": THERE}
-    said = ((carried_keyword(word, number), own[word], _comment(word, own[word])) for word in own)
-    new = [card for card in said if card[0] not in stated]
+    new_cards = (
+        (carried_keyword(word, number), own[word], _comment(word, own[word])) for word in own
+    )
+    new = [card for card in new_cards if card[0] not in stated]
     scale = stated.get(f"TCTYP{number}")
     if is_time_scale(scale):
         _check_scale(column, f"TCTYP{number}", scale, "the table's cards")
@@ -181,12 +183,13 @@ class Stated:
     Attributes
     ----------
     scale, position
-        TIMESYS and TREFPOS; None without one.
+        TIMESYS and TREFPOS, or None.
     place
-        Gives what it says of a name of `PLACE`, in metres, of all rows or of each; None: nothing.
+        Function that returns the location for a name of `PLACE`, in metres, for all rows or per
+        row; None if it is not stated.
     reference
-        Gives what times that are numbers are counted from (`time_reference`); None: it does not
-        say. Rows without such times are added whatever the cards of the reference are.
+        Function that returns the reference of numeric times (`time_reference`), or None. It is not
+        called for rows without such times, whatever the cards of the reference are.
     """
 
     scale: Any
@@ -196,7 +199,7 @@ class Stated:
 
 
 def check_location(stated: Stated, columns: Sequence[ColumnData], where: str) -> None:
-    """Refuse times of another place than the table states that they are to be in.
+    """Refuse times at another location than the table states for them.
 
     The locations in ``columns`` apply to the rows that they belong to.
     """
@@ -205,15 +208,15 @@ def check_location(stated: Stated, columns: Sequence[ColumnData], where: str) ->
         if column.location is None:
             continue
         for name, metres in zip(PLACE, column.location, strict=True):
-            found = there[name] if name in there else stated.place(name)
-            if found is None:
+            expected = there[name] if name in there else stated.place(name)
+            if expected is None:
                 raise usage(
                     f"{where}, column {column.name!r}: times with a location, where the table has "
                     f"no {name}",
                     f"set the location in the header first ({', '.join(PLACE)} in metres), or give "
                     "the times without their location",
                 )
-            check_place(column, name, metres, found, f"cards or columns of {where}")
+            check_place(column, name, metres, expected, f"cards or columns of {where}")
 
 
 @dataclass(frozen=True)
@@ -223,11 +226,11 @@ class Brought:
     Attributes
     ----------
     scale
-        TIMESYS; None without one.
+        TIMESYS, or None.
     reference
-        Gives what times that are numbers are counted from; None: it does not say.
+        Function that returns the reference of numeric times, or None.
     of_each
-        Columns of another scale say it, as they do not in a table that astropy read.
+        Whether columns with another scale state it; in a table that astropy read they do not.
     """
 
     scale: Any = None
@@ -242,7 +245,7 @@ def check_times(
     where: str,
     brought: Brought = Brought(),
 ) -> None:
-    """Refuse times of another scale than a column's, or on the Earth where those are elsewhere."""
+    """Refuse times whose scale or reference position differs from the column's."""
     own = column.time_scale
     keyword = f"TCTYP{column.number + 1}" if own else "TIMESYS"
     is_time = own is not None or column.position is not None or _is_time(data)
@@ -268,18 +271,18 @@ def _check_reference(name: str, ours: float | None, theirs: float | None, where:
 
 
 def make_times(table: Any, columns: Mapping[str, TableColumn], meta: Mapping[str, Any]) -> None:
-    """Make times of the text columns of an astropy Table that the header declares as times.
+    """Convert text columns of an astropy Table that the header declares as times.
 
     TCTYPn (a time scale), or TRPOSn (TOPOCENTER) with the location, declares them. Text that is not
-    a time, and numbers, stay unchanged. The meta of a column has the words of `carried_by_column`
-    that its times do not say. If there are times, the table's meta has TIMESYS, UTC if the
-    header has none.
+    a time, and numbers, stay unchanged. The meta of a column keeps the entries of
+    `carried_by_column` that its times do not express. If there are times, the table's meta has
+    TIMESYS, UTC if the header has none.
     """
     place: list[Any] = [table[key] if key in table.colnames else meta.get(key) for key in PLACE]
     is_known = all(part is not None for part in place)
     for name, column in columns.items():
         there = place if is_known and column.position == THERE else None
-        said = dict(column.carried)
+        cards = dict(column.carried)
         if column.dtype.kind == "U" and (there is not None or column.time_scale is not None):
             with suppress(ValueError, TypeError):
                 times = times_of(table[name], column.time_scale or meta.get("TIMESYS"), there)
@@ -288,13 +291,13 @@ def make_times(table: Any, columns: Mapping[str, TableColumn], meta: Mapping[str
                 # Otherwise the next header would state the scale of these times, also for text.
                 table.meta.setdefault("TIMESYS", "UTC")
                 in_times = {"TCTYP": column.time_scale, "TRPOS": there}
-                said = {word: said[word] for word in said if in_times.get(word) is None}
-        if said:
-            table[name].info.meta = {**(table[name].info.meta or {}), **said}
+                cards = {word: cards[word] for word in cards if in_times.get(word) is None}
+        if cards:
+            table[name].info.meta = {**(table[name].info.meta or {}), **cards}
 
 
 def said_in_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what the meta of a column of astropy has for its cards (`make_times`).
+    """Return the cards in the meta of an astropy column (`make_times`).
 
     >>> said_in_meta({"TRPOS": "GEOCENTER", "TCTYP": "RA---TAN", "TUCD": "time.epoch", "note": 1})
     {'carried': (('TRPOS', 'GEOCENTER'), ('TCTYP', 'RA---TAN'), ('TUCD', 'time.epoch'))}
@@ -305,7 +308,7 @@ def said_in_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def left_in_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the meta of a column of astropy without what its cards have (`said_in_meta`).
+    """Return the meta of an astropy column without its cards (`said_in_meta`).
 
     >>> left_in_meta({"TCTYP": "RA---TAN", "TUCD": ["time", "epoch"], "note": 1})
     {'TUCD': ['time', 'epoch'], 'note': 1}
@@ -320,16 +323,16 @@ def with_pairs(
     theirs: Sequence[TableColumn],
     reference: Callable[[], float | None],
 ) -> list[ColumnData]:
-    """Return the columns of rows, with times as pairs of days where a table has such.
+    """Return the columns of rows, with times as pairs of days if the table stores them so.
 
     Parameters
     ----------
     made, rows
-        The columns of a table of astropy, or of a dict, and that.
+        The columns of an astropy table or a dict, and that table or dict.
     theirs, reference
-        The columns of the table that has these rows, and what gives the reference of its times
-        (`time_reference`): 0 if it has none. If the reference is not a multiple of half a day,
-        pairs would not be exact, and times stay unchanged.
+        The columns of the table that gets these rows, and the function that returns the reference
+        of its times (`time_reference`): 0 if it has none. If the reference is not a multiple of
+        half a day, pairs would not be exact, and times stay unchanged.
     """
     pairs = {column.name.rstrip().upper() for column in theirs if _has_pairs(column)}
     since = (reference() or 0.0) if pairs else 0.0
@@ -350,7 +353,7 @@ def _has_pairs(column: TableColumn) -> bool:
 
 def _paired(column: ColumnData, times: Any, since: float) -> ColumnData:
     if np.shape(times) != (column.rows,) or not hasattr(times, "jd1"):
-        # A list of times, or several in a row.
+        # A list of times, or several per row.
         return column
     days = [np.ma.filled(times.jd1, np.nan) - _MJD - since, np.ma.filled(times.jd2, np.nan)]
     return replace(column, values=np.stack(days, axis=-1), undefined=None, unit="d")

@@ -1,8 +1,8 @@
 """Tables of every supported kind, converted to columns that the engine writes.
 
-Dictionaries, structured arrays, tables of astropy, frames of pandas, Arrow streams: each becomes a
-list of `ColumnData`, native arrays with what the header is to say of them. How one array becomes a
-column of FITS is in `table.values`.
+Dictionaries, structured arrays, astropy tables, pandas frames, Arrow streams: each becomes a list
+of `ColumnData`, native arrays with their header properties. `table.values` converts a single array
+to a FITS column.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ KNOWN = (
 
 @dataclass(frozen=True)
 class TableData:
-    """A table of any kind as FITS has it.
+    """A table of any kind in FITS terms.
 
     Attributes
     ----------
     columns
-        Its columns.
+        Columns of the table.
     parts
-        Names of the columns that objects of astropy became, by the name of the object.
+        Names of the columns of each astropy object, by the name of the object.
     source
-        The table; one of astropy with the columns of its objects.
+        The source table; for astropy, with objects split into columns.
     """
 
     columns: list[ColumnData]
@@ -70,23 +70,23 @@ class TableData:
 
     @cached_property
     def _said(self) -> tuple[Cards, list[str]]:
-        """Its information about itself: cards, and entries that no card can hold."""
+        """Table metadata: cards, and entries that do not fit a card."""
         return said_of(self.source)
 
     @property
     def comments(self) -> list[str]:
-        """Its comments, including astropy's description of columns."""
+        """Comments of the table, including astropy's description of columns."""
         return [str(value) for keyword, value, _ in self._said[0] if keyword == "COMMENT"]
 
     @property
     def values(self) -> dict[str, Any]:
-        """The values of its cards, by keyword; the first of duplicates."""
+        """Values of the cards, by keyword; the first of duplicates."""
         return {keyword: value for keyword, value, _ in reversed(self._said[0])}
 
     def cards(self, header: Any = None, columns: Sequence[str] | None = None) -> Cards:
-        """Return its cards for some columns (None: all), followed by those of ``header``.
+        """Return the cards for some columns (None: all), followed by those of ``header``.
 
-        Values that no card can hold are left out with a warning; in ``header`` they are an error.
+        Values that do not fit a card are dropped with a warning; in ``header`` they are an error.
         """
         cards = _valid(*self._said)
         if columns is not None and hasattr(self.source, "colnames"):
@@ -97,19 +97,19 @@ class TableData:
 def to_columns(
     data: Any, descriptions: Mapping[str, str] | None = None, theirs: Collection[str] = ()
 ) -> TableData:
-    """Translate a table of any known kind; nothing of it is changed.
+    """Convert a table of any supported kind, without changing it.
 
     Parameters
     ----------
     descriptions
-        Of objects (a SkyCoord), which become columns, by name.
+        Descriptions of objects (a SkyCoord) that become columns, by name.
     theirs
-        Names of the columns of the table that these are rows of; see `with_parts`.
+        Names of the columns of the table that gets these rows; see `with_parts`.
 
     Raises
     ------
     UsageError
-        It is of an unknown kind, or FITS cannot represent a column.
+        The kind of the table is unsupported, or FITS cannot represent a column.
     """
     data, parts = with_parts(data, descriptions, theirs)
     kind = kind_of(data)
@@ -120,8 +120,8 @@ def to_columns(
     if kind not in READERS:
         raise usage(f"invalid table of type {type(data).__name__}", f"give {KNOWN}")
     columns = [
-        column_data(name, values, **_sayable(name, known))
-        for name, values, known in READERS[kind](data)
+        column_data(name, values, **_sayable(name, properties))
+        for name, values, properties in READERS[kind](data)
     ]
     lengths = {column.name: column.rows for column in columns}
     if len(set(lengths.values())) > 1:
@@ -132,24 +132,24 @@ def to_columns(
 
 
 def column_of(name: str, values: Any, **said: Any) -> ColumnData:
-    """Translate one column; what is ``said`` of it comes before what the values say themselves."""
-    values, known = with_what_they_say(name, values)
-    told = {
+    """Convert one column; ``said`` has precedence over properties that the values carry."""
+    values, properties = with_what_they_say(name, values)
+    merged = {
         key: given_unit(value)
         for key, value in said.items()
         if not (value is None or (isinstance(value, str) and not value))
     }
-    return column_data(name, values, **_sayable(name, known) | told)
+    return column_data(name, values, **_sayable(name, properties) | merged)
 
 
-def _sayable(name: str, known: dict[str, Any]) -> dict[str, Any]:
-    """Return what is known of a column, its description in the characters that a card has.
+def _sayable(name: str, properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the properties of a column, with its description reduced to card characters.
 
-    Lines of a description are joined; text outside ASCII is left out, with a warning.
+    Lines of a description are joined; text outside ASCII is dropped, with a warning.
     """
-    text = known.get("description") or ""
+    text = properties.get("description") or ""
     if is_card_text(text):
-        return known
+        return properties
     line = " ".join(text.split())
     if not is_card_text(line):
         warn(
@@ -157,7 +157,7 @@ def _sayable(name: str, known: dict[str, Any]) -> dict[str, Any]:
             "the column's cards leave it out" + either("\nhint: give one by descriptions=")
         )
         line = ""
-    return known | {"description": line}
+    return properties | {"description": line}
 
 
 def _columns_of_ours(data: Columns) -> Named:
@@ -166,11 +166,11 @@ def _columns_of_ours(data: Columns) -> Named:
         if info is None:
             yield key, values, {}
             continue
-        known: dict[str, Any] = {"unit": info.unit, "description": info.description}
-        known["display"], known["carried"] = info.display, info.carried
+        properties: dict[str, Any] = {"unit": info.unit, "description": info.description}
+        properties["display"], properties["carried"] = info.display, info.carried
         if isinstance(info.null, int) and values.dtype.kind in "iu" and info.scale == 1:
-            known["null"] = info.null + int(info.zero)
-        yield info.name, values, known
+            properties["null"] = info.null + int(info.zero)
+        yield info.name, values, properties
 
 
 def _of_structured(data: NDArray[Any]) -> Named:
@@ -179,7 +179,7 @@ def _of_structured(data: NDArray[Any]) -> Named:
     fields: Any = np.ma.getdata(data)
     mask: Any = np.ma.getmaskarray(data) if np.ma.isMaskedArray(data) else None
     for name in data.dtype.names or ():
-        # Masked arrays of fields without elements fail to give these themselves.
+        # Masked arrays fail to return fields without elements.
         values = fields[name]
         yield name, values if mask is None else np.ma.MaskedArray(values, mask=mask[name]), {}
 
@@ -196,8 +196,8 @@ def _of_astropy(table: Any) -> Named:
         yield column.info.name, *with_what_they_say(column.info.name, column)
 
 
-#: Functions that give (name, values, what is known: unit, null, display, description) of each
-#: column of a table, by the kind of table.
+#: Functions by kind of table that yield (name, values, properties: unit, null, display,
+#: description) of each column.
 READERS: dict[str, Callable[[Any], Named]] = {
     "table": lambda table: _columns_of_ours(table.read()),
     "columns": _columns_of_ours,
@@ -212,17 +212,17 @@ READERS: dict[str, Callable[[Any], Named]] = {
 
 
 def table_cards(header: Any) -> Cards:
-    """Return the cards of a header for a table; those of ours about structure are left out."""
+    """Return the cards of a header for a table; structural cards of a `Header` are dropped."""
     return list(describing_cards(header)) if isinstance(header, Header) else given_cards(header)
 
 
 def meta_cards(data: Any) -> Cards:
-    """Return the cards of the meta of an astropy object; warn of values that no card can hold."""
+    """Return the cards of an astropy object's meta; warn about values that do not fit a card."""
     return _valid(*said_of(data))
 
 
 def _valid(cards: Cards, unfit: list[str]) -> Cards:
-    """Return the cards that are valid; warn of others and of what is ``unfit`` for any card."""
+    """Return the valid cards; warn about the others and about ``unfit`` entries."""
     if _problem(cards):
         problems = [_problem([card]) for card in cards]
         odd = [f"{card[0]}: {why}" for card, why in zip(cards, problems, strict=True) if why]
@@ -235,16 +235,16 @@ def _valid(cards: Cards, unfit: list[str]) -> Cards:
 
 
 def said_of(data: Any) -> tuple[Cards, list[str]]:
-    """Return what a table says of itself as cards, and what is of no type that a card can hold."""
+    """Return a table's metadata as cards, and the entries whose type does not fit a card."""
     if isinstance(data, Table):
         return list(describing_cards(data.header)), []
     return cards_of_items(_meta_items(data))
 
 
 def _renumbered(cards: Cards, names: Sequence[str], columns: Sequence[str]) -> Cards:
-    """Return cards of a table whose columns get other numbers: those of others go.
+    """Return cards of a table with columns renumbered; cards of other columns are dropped.
 
-    astropy leaves in a table's meta what it does not know of columns, TUCDn for example.
+    astropy keeps unknown cards of columns, such as TUCDn, in a table's meta.
     """
     old = {name: number for number, name in enumerate(names, 1)}
     places = {old[name]: new for new, name in enumerate(columns, 1) if name in old}
@@ -266,7 +266,7 @@ def _problem(cards: Cards) -> str | None:
 
 
 def _meta_items(data: Any) -> Iterable[tuple[Any, Any]]:
-    """Give what a table says of itself as a whole: keywords with values, or values and comments."""
+    """Yield the metadata of a table as a whole: keywords with values, or values and comments."""
     if isinstance(data, Columns):
         comments = data.comments
         for key, value in data.meta.items():

@@ -1,8 +1,9 @@
-"""Plain images as chunks that VirtualiZarr refers to: places in the file, no copies.
+"""Plain images as virtual chunks for VirtualiZarr: byte ranges of the file, no copies.
 
-A reference says where the bytes of a chunk are and how Zarr decodes them. So it takes images whose
-stored numbers, scaled by one factor and one offset, are the pixels; others have a decoder,
-`tachyfits.zarr.Store`. Chunks divide the image, because FITS has no padding at its edges.
+A reference states the byte range of a chunk and how Zarr decodes it. It therefore supports only
+images whose pixels are the stored numbers, scaled by one factor and one offset;
+`tachyfits.zarr.Store` decodes the others. Chunks divide the image, because FITS has no padding at
+its edges.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from tachyfits.interop.named_axes import attributes, axis_names, group_name, war
 if TYPE_CHECKING:
     from virtualizarr.manifests import ManifestArray, ManifestStore
 
-#: Of a chunk, about: a task of dask reads one.
+#: Approximate chunk size: a dask task reads one chunk.
 CHUNK_BYTES = 16 << 20
 
-#: Bytes of a read of the headers: less than a request takes to begin.
+#: Bytes per read of the headers: less than the latency of a request is worth.
 _BLOCK_BYTES = 64 << 10
 
 #: Integers of up to this many bits are exact in float64 with an offset.
@@ -35,11 +36,11 @@ _EXACT_BITS = 32
 
 
 def manifest_store(url: str, registry: Any, hdu: int | None) -> ManifestStore:
-    """Return references to one image, or to those of all HDUs, each in a group."""
+    """Return references to one image, or to the images of all HDUs, each in a group."""
     manifests = needed("virtualizarr.manifests", "references to chunks")
     readers = needed("obspec_utils.readers", "references to chunks")
     if "?" in url:
-        # References are stored and sent, and a query may be a signature.
+        # References are stored and sent, and the query may contain a signature.
         raise usage(
             f"{url.partition('?')[0]}: expected a URL without a query",
             "give the credentials to the store in the registry",
@@ -96,7 +97,7 @@ def _array(image: Any, url: str) -> ManifestArray:
 
 
 def dividing_chunks(shape: tuple[int, ...], chunks: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the largest chunks, up to the given ones, that divide a shape.
+    """Return the largest chunks, at most of these sizes, that divide a shape.
 
     >>> dividing_chunks((9, 100, 70), (6, 100, 70))
     (3, 100, 70)
@@ -108,7 +109,7 @@ def dividing_chunks(shape: tuple[int, ...], chunks: tuple[int, ...]) -> tuple[in
 
 
 def _stored_type(image: Any) -> np.dtype[Any]:
-    """Return the type of the stored numbers; raise an error where they are not the pixels."""
+    """Return the type of the stored numbers; raise an error if they are not the pixels."""
     place = image._where()
     if image.compression is not None:
         raise _refused(place, "the image is compressed")

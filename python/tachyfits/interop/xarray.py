@@ -1,4 +1,4 @@
-"""Arrays of xarray, which is imported on demand: pixels are read when a part of them is needed."""
+"""Conversion of xarray arrays; xarray is imported on demand, pixels are read when needed."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 def data_array(source: Image | Measured, *, lazy: bool = True) -> xarray.DataArray:
     """Return an image, a plane or a spectrum as an array with named axes and coordinates.
 
-    Axes are named after CTYPE in small letters ("vrad", "stokes"), those of the sky "y" and "x".
-    An axis has its coordinates, with their unit; one without, such as those of the sky, has the
-    numbers of its pixels from 0. Positions on the sky ("ra" and "dec", of each pixel) are computed
-    when they are needed. The unit of the values and the cards are in ``attrs``.
+    Axes are named after CTYPE in lower case ("vrad", "stokes"), the sky axes "y" and "x". An axis
+    has its coordinates, with their unit; an axis without coordinates, such as those of the sky, has
+    0-based pixel numbers. Positions on the sky ("ra" and "dec", of each pixel) are computed when
+    they are needed. The unit of the values and the cards are in ``attrs``.
     """
     xr = needed("xarray", "an array of xarray")
     image: Any = source if hasattr(type(source), "_core_image") else None
@@ -53,28 +53,28 @@ def data_array(source: Image | Measured, *, lazy: bool = True) -> xarray.DataArr
     # The header alone lacks tables of coordinates.
     coordinates = Coordinates(header, len(shape)) if image is None else image.coordinates
     names = axis_names(coordinates)
-    known = {
+    coords = {
         name: _coordinate(name, *axis_values(coordinates, n, shape[n]), coordinates.ctypes[-1 - n])
         for n, name in enumerate(names)
     }
     channels = result._channels if image is None else None
     if channels is not None and channels.unit != PIXEL and not coordinates.axis(0).has_coordinate:
         names = [channels.name.partition("-")[0].lower()]
-        known = {names[0]: _coordinate(names[0], channels.values, channels.unit, channels.name)}
+        coords = {names[0]: _coordinate(names[0], channels.values, channels.unit, channels.name)}
     if image is not None:
         warn_of_beams(image)
     arrays = needed("tachyfits.interop.xarray_arrays", "an array of xarray")
-    whole = image is None or not lazy
-    data = xr.Variable(names, np.asarray(source) if whole else arrays.lazy_pixels(image))
+    is_whole = image is None or not lazy
+    data = xr.Variable(names, np.asarray(source) if is_whole else arrays.lazy_pixels(image))
     data.attrs = attributes(source.unit, header, shape, names)
     label = getattr(source, "name", "")
-    found: xarray.DataArray = xr.DataArray(data, coords=known, name=label or None)
+    array: xarray.DataArray = xr.DataArray(data, coords=coords, name=label or None)
     sky = _sky(coordinates, names, shape) if len(names) == len(coordinates.ctypes) else None
-    found = found if sky is None else found.assign_coords(sky)
-    if not whole:
+    array = array if sky is None else array.assign_coords(sky)
+    if not is_whole:
         chunks = file_chunks(image, CHUNK_BYTES)
-        found.encoding["preferred_chunks"] = dict(zip(names, chunks, strict=True))
-    return found
+        array.encoding["preferred_chunks"] = dict(zip(names, chunks, strict=True))
+    return array
 
 
 def _coordinate(name: str, values: Any, unit: str, ctype: str) -> tuple[str, Any, dict[str, str]]:
@@ -82,7 +82,7 @@ def _coordinate(name: str, values: Any, unit: str, ctype: str) -> tuple[str, Any
 
 
 def _sky(coordinates: Coordinates, names: Sequence[str], shape: Sequence[int]) -> Any:
-    """Return longitude and latitude over the two axes of the sky; None without them."""
+    """Return longitude and latitude over the two sky axes; None without a sky."""
     sky = coordinates.sky
     if sky is None:
         return None
@@ -96,14 +96,14 @@ def _sky(coordinates: Coordinates, names: Sequence[str], shape: Sequence[int]) -
 
 
 def image_of_data_array(array: Any) -> Image:
-    """Return an array of xarray as an image in memory, with the cards that it has in ``attrs``.
+    """Return an xarray array as an image in memory, with the cards in its ``attrs``.
 
-    Coordinates follow where the array is a section of the source.
+    Coordinates are updated if the array is a section of the source.
 
     Raises
     ------
     UsageError
-        It has no axes or is not of real numbers, or its axes are not those of its cards.
+        It has no axes or is not of real numbers, or its axes differ from those of its cards.
     """
     if array.ndim == 0:
         raise usage(
@@ -127,12 +127,12 @@ def _with_tables(image: Image, tables: Sequence[Tabulated]) -> Image:
     stream = io.BytesIO()
     primary.writeto(stream)
     content = stream.getvalue() + b"".join(table.hdu_bytes() for table in tables)
-    found: Image = open_file(content)[0]
-    return found
+    result: Image = open_file(content)[0]
+    return result
 
 
 def _header_of(array: Any, unit: str) -> tuple[Header, list[Tabulated]]:
-    """Return the cards of an array that came from an image, for the part of it that is left."""
+    """Return the cards of an array that came from an image, for the remaining section."""
     from astropy.io import fits
 
     text, shape = array.attrs.get(HEADER), array.attrs.get(SHAPE)
@@ -143,8 +143,8 @@ def _header_of(array: Any, unit: str) -> tuple[Header, list[Tabulated]]:
     names = [str(name) for name in array.attrs.get(AXES, axis_names(coordinates))]
     if len(names) != len(shape):
         raise _not_a_section(array, f"{AXES} of {len(names)} axes")
-    left = [name for name in names if name in array.dims]
-    if list(array.dims) != left:
+    remaining = [name for name in names if name in array.dims]
+    if list(array.dims) != remaining:
         raise _not_a_section(array, f"axes {', '.join(map(str, array.dims))}")
     ranges, tables = [], []
     for number, name in enumerate(names):
@@ -158,17 +158,21 @@ def _header_of(array: Any, unit: str) -> tuple[Header, list[Tabulated]]:
             # Coordinates from a table, which the cards lack.
             ranges.append((0, len(values), 1))
             axis = WorldAxis(ctype, units, values.astype(np.float64))
-            table = tabulated(axis, len(left) - left.index(name)) if name in left else None
+            table = (
+                tabulated(axis, len(remaining) - remaining.index(name))
+                if name in remaining
+                else None
+            )
             tables += [table] if table is not None else []
             continue
         ranges.append(_range_of(source, values, array, name))
-    header = section_header(cards, shape, ranges, [names.index(name) for name in left])
+    header = section_header(cards, shape, ranges, [names.index(name) for name in remaining])
     steps = [step if count > 1 else 1 for _, count, step in ranges]
     return with_unit(header, sampled_unit(unit, coordinates, steps)), tables
 
 
 def _range_of(source: Any, values: Any, array: Any, name: str) -> tuple[int, int, int]:
-    """Return which pixels of an axis these coordinates are of: start, count, step."""
+    """Return the pixels of an axis with these coordinates: start, count, step."""
     if len(values) == 0:
         return 0, 0, 1
     places = np.abs(np.subtract.outer(values[[0, min(1, len(values) - 1)]], source)).argmin(axis=1)
@@ -180,9 +184,9 @@ def _range_of(source: Any, values: Any, array: Any, name: str) -> tuple[int, int
     return start, len(values), step
 
 
-def _not_a_section(array: Any, found: str) -> Exception:
+def _not_a_section(array: Any, actual: str) -> Exception:
     return usage(
         f"the cards in attrs[{HEADER!r}] are of another array: expected a section of the image "
-        f"that they came from, found {found}",
+        f"that they came from, found {actual}",
         either(f"remove them: array.attrs.pop({HEADER!r})"),
     )

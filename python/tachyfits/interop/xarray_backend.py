@@ -1,6 +1,6 @@
-"""FITS files in ``xarray.open_dataset`` and ``open_datatree``, by xarray's entry point.
+"""FITS files in ``xarray.open_dataset`` and ``open_datatree``, through xarray's entry point.
 
-Arrays made by this module also have the accessor ``tachyfits``.
+The module also registers the accessor ``tachyfits``.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from tachyfits.image.image import Image
     from tachyfits.table.table import Table
 
-#: Ends of names of FITS files.
+#: File name endings of FITS files.
 ENDINGS = (".fits", ".fit", ".fts", ".fits.gz", ".fits.fz")
 
 
 class TachyfitsBackend(BackendEntrypoint):
     """Images, cubes, files of many HDUs and tables; pixels and cells are read when needed.
 
-    The variable of an image is called by its EXTNAME, "data" without one. A table has a variable
+    The variable of an image is named by its EXTNAME, or "data" without one. A table has a variable
     for each column, along "row".
     """
 
@@ -40,7 +40,7 @@ class TachyfitsBackend(BackendEntrypoint):
     supports_groups = True
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """Tell by the end of the name whether it is a FITS file."""
+        """Return whether the file name has the ending of a FITS file."""
         is_name = isinstance(filename_or_obj, (str, os.PathLike))
         return is_name and os.fspath(filename_or_obj).lower().endswith(ENDINGS)
 
@@ -58,14 +58,14 @@ class TachyfitsBackend(BackendEntrypoint):
         Parameters
         ----------
         filename_or_obj
-            A path, a URL, or what else `tachyfits.open` takes.
+            A path, a URL, or any other source of `tachyfits.open`.
         drop_variables
-            Names of variables, or one, that are left out.
+            Name or names of variables to leave out.
         hdu
             Number, EXTNAME, or EXTNAME and EXTVER; None: the first with pixels, else the first
             table.
         storage, damaged
-            As of `tachyfits.open`.
+            As in `tachyfits.open`.
         """
         file = open_file(filename_or_obj, storage=storage, damaged=damaged)
         data = file[hdu] if hdu is not None else _first(file)
@@ -81,7 +81,7 @@ class TachyfitsBackend(BackendEntrypoint):
         storage: str = "auto",
         damaged: str = "error",
     ) -> dict[str, xr.Dataset]:
-        """Open every HDU with data, by EXTNAME ("/SCI", "/SCI_2"), "/hdu1" without one."""
+        """Open every HDU with data, by EXTNAME ("/SCI", "/SCI_2"), or "/hdu1" without one."""
         file = open_file(filename_or_obj, storage=storage, damaged=damaged)
         groups = {"/": xr.Dataset()}
         for hdu in file:
@@ -134,7 +134,7 @@ def _dataset(hdu: Any) -> xr.Dataset:
 
 
 def _of_table(table: Table) -> xr.Dataset:
-    """Return the columns of a table; cells that are arrays have axes of their own."""
+    """Return the columns of a table; cells that are arrays have their own axes."""
     variables = {}
     ragged = [column.key for column in table.columns if column.is_variable or column.delimiter]
     if ragged:
@@ -154,7 +154,7 @@ def _of_table(table: Table) -> xr.Dataset:
 
 @xr.register_dataarray_accessor("tachyfits")  # type: ignore[no-untyped-call]
 class Accessor:
-    """``array.tachyfits``: an array of xarray as an image."""
+    """``array.tachyfits``: an xarray array as an image."""
 
     def __init__(self, array: xr.DataArray) -> None:
         self._array = array

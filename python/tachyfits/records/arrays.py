@@ -1,4 +1,4 @@
-"""Records of a Fortran file as arrays: which ones, laid out how, and read into which memory.
+"""Records of a Fortran file as arrays: selection, layout, and target memory.
 
 `records.record_file` defines records and the order in which they are read.
 """
@@ -30,21 +30,21 @@ from tachyfits.records.numbers import (
 
 Progress = Callable[[int, int], bool | None]
 
-#: A row of `File.index`: the first record of a run of records of one length, how many there are,
-#: the bytes of each, and where those of the first begin in the file.
+#: A row of `File.index`: number of the first record in a run of records of equal length, number of
+#: records, bytes of each, and file offset of the first one's bytes.
 INDEX = np.dtype([("first", "u8"), ("records", "u8"), ("bytes", "u8"), ("offset", "u8")])
-#: As many records as there are.
+#: Stands for all records.
 _ALL = 2**64 - 1
 
 
 def _one_length_hint() -> str:
-    """Return what to do about records of several lengths."""
+    """Return advice for records of different lengths."""
     index = either("file.index", "tachyfits fortran info")
     return f"read records of one length at a time, or one by one; {index} has the length of each"
 
 
 def index_of(core: _core.RecordFile) -> NDArray[Any]:
-    """Return where the records are: a row of `INDEX` for each run of records of one length."""
+    """Return the locations of the records: a row of `INDEX` for each run of equal lengths."""
     return np.ascontiguousarray(core.runs()[:, :4]).view(INDEX).reshape(-1)
 
 
@@ -61,7 +61,7 @@ def number_from_0(core: _core.RecordFile, number: int) -> int:
 
 
 def _no_record(core: _core.RecordFile, number: str) -> TachyfitsError:
-    """Make the error that there is no such record; that of damage, which may hide it, is raised."""
+    """Return the error for a missing record; raise the error of damage if that may hide it."""
     hint = f"the file has {core.records()} records"
     return not_found(f"{core.name}: no record {number}", hint)
 
@@ -73,7 +73,7 @@ class Arrays:
         self._core = core
 
     def within(self, first: int, count: int | None) -> tuple[int, int]:
-        """Return the first record and how many; without a count those up to the end."""
+        """Return the first record and the number of records; count None: up to the end."""
         first = operator.index(first)
         if first < 0 or (count is not None and operator.index(count) < 0):
             many = "all" if count is None else count
@@ -97,7 +97,7 @@ class Arrays:
         threads: int,
         progress: Progress | None,
     ) -> tuple[NDArray[Any], Layout]:
-        """Read records that follow each other."""
+        """Read consecutive records."""
         first = operator.index(first)
         most = _ALL if count is None else operator.index(count)
         exactly = count is not None
@@ -107,10 +107,10 @@ class Arrays:
         first, most = self.within(first, count)
         if not most:
             return self._nothing(dtype, out)
-        found = self.layout(dtype, first, most)
-        array = self._into(out, found, found.shape(most))
-        self._read(first, most, found, array, threads, progress)
-        return array, found
+        record_layout = self.layout(dtype, first, most)
+        array = self._into(out, record_layout, record_layout.shape(most))
+        self._read(first, most, record_layout, array, threads, progress)
+        return array, record_layout
 
     def every(self, first: int, count: int | None, step: int) -> range:
         """Return record numbers at a fixed step."""
@@ -118,8 +118,8 @@ class Arrays:
             raise usage(
                 f"invalid step {step}: expected 1 or more", either("use step=2 for every second")
             )
-        first, rest = self.within(first, count)
-        return range(first, first + rest * (1 if count is None else step), step)
+        first, remaining = self.within(first, count)
+        return range(first, first + remaining * (1 if count is None else step), step)
 
     def apart(
         self,
@@ -129,71 +129,75 @@ class Arrays:
         threads: int,
         progress: Progress | None,
     ) -> tuple[NDArray[Any], Layout]:
-        """Read records that do not follow each other, and have one length."""
+        """Read records of equal length that are not consecutive."""
         if not records:
             return self._nothing(dtype, out)
         number_from_0(self._core, records[-1])
         bytes_each = self._core.record(records[0])[0]
         self._check_lengths(records, bytes_each)
-        found = layout(dtype, bytes_each, f"{self._core.name}: record {records[0]} (from 0)")
-        array = self._into(out, found, found.shape(len(records)))
+        record_layout = layout(
+            dtype, bytes_each, f"{self._core.name}: record {records[0]} (from 0)"
+        )
+        array = self._into(out, record_layout, record_layout.shape(len(records)))
         step = records.step if len(records) > 1 else 1
-        self._read(records[0], len(records), found, array, threads, progress, step=step)
-        return array, found
+        self._read(records[0], len(records), record_layout, array, threads, progress, step=step)
+        return array, record_layout
 
-    def _check_lengths(self, records: range, wanted: int) -> None:
-        """Refuse records, which are there, of several lengths."""
+    def _check_lengths(self, records: range, record_bytes: int) -> None:
+        """Refuse existing records of different lengths."""
         index = index_of(self._core)
         if len(index) == 1 or len(records) == 1:
             return
         each = np.arange(records[0], records[-1] + 1, records.step, dtype=np.uint64)
         lengths = index["bytes"][np.searchsorted(index["first"], each, side="right") - 1]
-        if (other := np.flatnonzero(lengths != wanted)).size:
+        if (odd := np.flatnonzero(lengths != record_bytes)).size:
             raise usage(
-                f"{self._core.name}: records {records[0]} and {records[other[0]]} (from 0) have "
-                f"{wanted} and {lengths[other[0]]} bytes",
+                f"{self._core.name}: records {records[0]} and {records[odd[0]]} (from 0) have "
+                f"{record_bytes} and {lengths[odd[0]]} bytes",
                 _one_length_hint(),
             )
 
     def batches(self, dtype: Any, records: int, threads: int) -> Iterator[NDArray[Any]]:
-        """Give the records of a file, all of one length, some at a time."""
+        """Yield the records of a file, all of equal length, in batches."""
         if records < 1:
             raise usage(
                 f"invalid records {records}: expected 1 or more", "read some records at a time"
             )
         threads = check_threads(threads)
-        kept: NDArray[Any] | None = None
+        buffer: NDArray[Any] | None = None
         first = 0
 
-        def again(found: Layout, number: int) -> NDArray[Any] | None:
-            same = kept is not None and kept.shape == found.shape(number)
-            return kept if same and found.dtype == found.result else None
+        def again(record_layout: Layout, number: int) -> NDArray[Any] | None:
+            fits = buffer is not None and buffer.shape == record_layout.shape(number)
+            return buffer if fits and record_layout.dtype == record_layout.result else None
 
         while True:
             ahead = self._ahead(first, records, dtype, again, threads, None)
             if ahead is not None:
-                array, found = ahead
+                array, record_layout = ahead
             else:
                 number = min(records, self._core.whole_records() - first)
                 if number <= 0:
                     self._core.records()
                     return
-                found = self.layout(dtype, first, number)
-                array = self._into(again(found, number), found, found.shape(number))
-                self._read(first, number, found, array, threads, None)
-            kept = found.finished(array)
-            first += len(kept)
-            yield kept
+                record_layout = self.layout(dtype, first, number)
+                array = self._into(
+                    again(record_layout, number), record_layout, record_layout.shape(number)
+                )
+                self._read(first, number, record_layout, array, threads, None)
+            buffer = record_layout.finished(array)
+            first += len(buffer)
+            yield buffer
 
     def one(self, number: int, record_bytes: int, dtype: Any, threads: int) -> NDArray[Any]:
         """Read one record of ``record_bytes`` bytes."""
-        found = layout(dtype, record_bytes, f"{self._core.name}: record {number} (from 0)")
-        array = self._into(None, found, (found.elements,))
-        self._read(number, 1, found, array, threads, None)
-        return found.finished(array)
+        record_layout = layout(dtype, record_bytes, f"{self._core.name}: record {number} (from 0)")
+        array = self._into(None, record_layout, (record_layout.elements,))
+        self._read(number, 1, record_layout, array, threads, None)
+        return record_layout.finished(array)
 
     def numbers(self, first: int, count: int, dtype: Any, field: str | None) -> Numbers:
-        """Return which numbers of records are reduced."""
+        """Return the numbers of the records to reduce."""
         with placed(self._core.name):
             return self._numbers(first, count, dtype, field)
 
@@ -207,8 +211,8 @@ class Arrays:
         if form:
             record_bytes = self._common_bytes(first, count) if count else least_bytes(form)
             return numbers_of_form(form, record_bytes, field, place)
-        found = self.layout(dtype, first, count) if count else empty_layout(dtype)
-        return numbers_of(found, dtype, field)
+        record_layout = self.layout(dtype, first, count) if count else empty_layout(dtype)
+        return numbers_of(record_layout, dtype, field)
 
     def number_fields(self, first: int, count: int, dtype: Any) -> list[str]:
         """Return the names of the fields of mixed records that have statistics."""
@@ -216,11 +220,11 @@ class Arrays:
             record_bytes = self._common_bytes(first, count) if count else least_bytes(dtype)
             place = f"{self._core.name}: record {first} (from 0)"
             return number_names(dtype, record_bytes, place, reduced=True)
-        # A type alone has no fields, and need not be one that NumPy has.
+        # A plain type has no fields, and NumPy may lack it.
         return [] if is_form(dtype) else list(names_of_dtype(empty_layout(dtype).dtype))
 
     def layout(self, dtype: Any, first: int, count: int) -> Layout:
-        """Return the layout of records of one length."""
+        """Return the layout of records of equal length."""
         place = f"{self._core.name}: record {first} (from 0)"
         return layout(dtype, self._common_bytes(first, count), place)
 
@@ -235,38 +239,43 @@ class Arrays:
 
     def _nothing(self, dtype: Any, out: NDArray[Any] | None) -> tuple[NDArray[Any], Layout]:
         """Return the array of no records."""
-        found = empty_layout(dtype)
+        record_layout = empty_layout(dtype)
         empty = isinstance(out, np.ndarray) and out.shape[:1] == (0,)
-        own = out.shape if out is not None and empty else found.shape(0)
-        return self._into(out, found, own), found
+        own = out.shape if out is not None and empty else record_layout.shape(0)
+        return self._into(out, record_layout, own), record_layout
 
-    def _into(self, out: NDArray[Any] | None, found: Layout, own: tuple[int, ...]) -> NDArray[Any]:
+    def _into(
+        self, out: NDArray[Any] | None, record_layout: Layout, own: tuple[int, ...]
+    ) -> NDArray[Any]:
         if out is None:
             try:
-                # Bytes between the fields of an aligned dtype are 0.
-                return (np.zeros if found.dtype.names else np.empty)(own, found.dtype)
+                # Padding between the fields of an aligned dtype must be 0.
+                return (np.zeros if record_layout.dtype.names else np.empty)(
+                    own, record_layout.dtype
+                )
             except (MemoryError, ValueError) as error:
                 raise _core.LimitError(
-                    f"{self._core.name}: not enough memory for {own} of {found.dtype}\n"
+                    f"{self._core.name}: not enough memory for {own} of {record_layout.dtype}\n"
                     "hint: read fewer records at a time"
                 ) from error
         if not isinstance(out, np.ndarray):
             raise usage(
                 f"invalid out of type {type(out).__name__}: expected an array",
-                f"give a writeable array of {found.result} and shape {own}",
+                f"give a writeable array of {record_layout.result} and shape {own}",
             )
-        if found.dtype != found.result:
+        if record_layout.dtype != record_layout.result:
             raise usage(
                 "cannot use out= for logical values, which become a new array of bool",
                 "read integers instead, i4 for l4: every value but 0 is true",
             )
-        fits = out.dtype == found.dtype and out.shape == own
+        fits = out.dtype == record_layout.dtype and out.shape == own
         if not fits or not out.flags.c_contiguous or not out.flags.writeable:
             lies = "" if out.flags.c_contiguous else ", not contiguous in C order"
-            kept = "" if out.flags.writeable else ", which cannot be written"
+            suffix = "" if out.flags.writeable else ", which cannot be written"
             raise usage(
-                f"out is an array of {out.dtype} and shape {out.shape}{lies}{kept}",
-                f"give a writeable array of {found.result} and shape {own}, contiguous in C order",
+                f"out is an array of {out.dtype} and shape {out.shape}{lies}{suffix}",
+                f"give a writeable array of {record_layout.result} and shape {own}, contiguous in "
+                "C order",
             )
         return out
 
@@ -283,7 +292,7 @@ class Arrays:
     ) -> tuple[NDArray[Any], Layout] | None:
         """Read records that may all have one length, and check their markers on the way.
 
-        None: they do not, or another fault is there; the index decides.
+        Return None if their lengths differ, or after another fault; the index then decides.
         """
         there = 0 <= first <= _ALL and most > 0
         guess = self._core.ahead(first, min(most, _ALL)) if there else None
@@ -291,29 +300,36 @@ class Arrays:
             return None
         count, record_bytes = guess
         try:
-            found = layout(dtype, record_bytes)
-            array = self._into(out(found, count), found, found.shape(count))
+            record_layout = layout(dtype, record_bytes)
+            array = self._into(out(record_layout, count), record_layout, record_layout.shape(count))
         except (UsageError, _core.LimitError):
             return None
-        done = self._core.read(
-            *self._arguments(first, count, found, array),
+        result = self._core.read(
+            *self._arguments(first, count, record_layout, array),
             ahead=True,
             threads=check_threads(threads),
             progress=progress,
         )
-        return (array, found) if done else None
+        return (array, record_layout) if result else None
 
     def _arguments(
-        self, first: int, count: int, found: Layout, array: NDArray[Any]
+        self, first: int, count: int, record_layout: Layout, array: NDArray[Any]
     ) -> tuple[int, int, int, int, tuple[Field, ...], NDArray[np.uint8]]:
         bytes_of = array.reshape(-1).view(np.uint8) if array.size else np.empty(0, np.uint8)
-        return first, count, found.record_bytes, found.item_bytes, found.fields, bytes_of
+        return (
+            first,
+            count,
+            record_layout.record_bytes,
+            record_layout.item_bytes,
+            record_layout.fields,
+            bytes_of,
+        )
 
     def _read(
         self,
         first: int,
         count: int,
-        found: Layout,
+        record_layout: Layout,
         array: NDArray[Any],
         threads: int,
         progress: Progress | None,
@@ -321,7 +337,7 @@ class Arrays:
         step: int = 1,
     ) -> None:
         self._core.read(
-            *self._arguments(first, count, found, array),
+            *self._arguments(first, count, record_layout, array),
             step=step,
             threads=check_threads(threads),
             progress=progress,

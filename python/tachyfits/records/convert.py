@@ -1,7 +1,7 @@
-"""A Fortran file written again: which records have which form, and what becomes of their lengths.
+"""Rewrite a Fortran file: the form of each record, and the lengths after conversion.
 
-The compiled module converts, by one form for each record in turn. Forms that are dtypes or that
-fill records are turned into such here, from the lengths of the records.
+The compiled module converts, with one form for each record in turn. Dtypes, and forms that fill
+records, are expanded to such forms here, from the lengths of the records.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tachyfits.base.whole_numbers import check_threads
 from tachyfits.records.forms import Item, filling, form_items
 from tachyfits.records.layouts import check_access, check_name, dtype_of, form_text, layout
 
-#: The items that a change of precision leaves half the bytes.
+#: Items that a change of precision halves.
 _HALVED = {"single": {("f", 8), ("c", 16)}, "double": {("f", 16), ("c", 32)}}
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """How records are written again: see `fortran.convert`; None for what stays."""
+    """Options for rewriting records: see `fortran.convert`; None keeps the old value."""
 
     access: str
     markers: int | None = None
@@ -48,7 +48,7 @@ def convert_file(
     threads: int = 0,
     progress: Callable[[int, int], bool | None] | None = None,
 ) -> int:
-    """Write the records into a new file and return their number; see `fortran.convert`."""
+    """Write the records to a new file and return their number; see `fortran.convert`."""
     access, markers, order = conversion.access, conversion.markers, conversion.order
     record_bytes, precision = conversion.record_bytes, conversion.precision
     if precision is not None and precision not in _HALVED:
@@ -75,7 +75,7 @@ def convert_file(
     if precision is not None:
         _check_precision(texts, precision, core.name)
     if access == "direct" and record_bytes is None:
-        # Without records any length will do.
+        # Without records any length is valid.
         record_bytes = int(runs[0, 2]) if len(runs) else 1
         if precision and len(runs):
             record_bytes = _halved(texts[0], record_bytes, precision)
@@ -96,7 +96,7 @@ def convert_file(
 
 
 def _check_precision(forms: list[str], precision: str, name: str) -> None:
-    """Refuse a precision that changes nothing: most likely another one was meant."""
+    """Refuse a precision that changes nothing: most likely another one was intended."""
     halves = _HALVED[precision]
     if any(
         ({"r": "f"}.get(letter, letter), int(size)) in halves
@@ -104,9 +104,9 @@ def _check_precision(forms: list[str], precision: str, name: str) -> None:
         for letter, size in re.findall(r"([a-z])(\d+)", form)
     ):
         return
-    wanted = " or ".join(f"{letter}{size}" for letter, size in sorted(halves, reverse=True))
+    sizes = " or ".join(f"{letter}{size}" for letter, size in sorted(halves, reverse=True))
     raise usage(
-        f"{name}: {precision} precision changes nothing: there is no {wanted} in the forms "
+        f"{name}: {precision} precision changes nothing: there is no {sizes} in the forms "
         f"{listed(forms)}",
         either(
             "precision='single' halves f8 and c16, precision='double' f16 and c32",
@@ -116,9 +116,11 @@ def _check_precision(forms: list[str], precision: str, name: str) -> None:
 
 
 def as_list(forms: Any) -> tuple[list[Any], bool]:
-    """Return forms that records have in turn, and whether the last one is that of all the rest."""
-    # A list of tuples is one dtype, as NumPy has it.
-    several = isinstance(forms, (list, tuple)) and not any(isinstance(one, tuple) for one in forms)
+    """Return the forms of consecutive records, and whether the last one applies to all the rest."""
+    # As in NumPy, a list of tuples is one dtype.
+    several = isinstance(forms, (list, tuple)) and not any(
+        isinstance(form, tuple) for form in forms
+    )
     each = list(forms) if several else [forms]
     *before, last = each or [None]
     repeats = last is ... or (isinstance(last, str) and last.strip() == "...")
@@ -128,7 +130,7 @@ def as_list(forms: Any) -> tuple[list[Any], bool]:
 
 
 def number_of_form(record: int, forms: int, *, repeats: bool) -> int:
-    """Return which form a record has."""
+    """Return the index of a record's form."""
     return min(record, forms - 1) if repeats else record % forms
 
 
@@ -149,20 +151,20 @@ def _records_of(
 
 
 def _checked(form: Any, lengths: list[int], records: list[int], name: str) -> str:
-    """Return a form as text that all records of these lengths have."""
+    """Return a form as text, after checking it for records of these lengths."""
     text = filling(form) if isinstance(form, str) else ""
     for length, record in sorted(zip(lengths, records, strict=True), key=lambda pair: pair[1]):
         place = f"{name}: record {record} (from 0)"
         if isinstance(form, str):
             form_items(text, length, place)
             continue
-        found = layout(form, length, place)
-        if not found.elements:
+        parsed = layout(form, length, place)
+        if not parsed.elements:
             continue
-        new = form_text(dtype_of(form), found)
+        new = form_text(dtype_of(form), parsed)
         if text not in ("", new):
             raise usage(
-                f"{place} has aligned or packed items of {found.dtype}, unlike earlier records",
+                f"{place} has aligned or packed items of {parsed.dtype}, unlike earlier records",
                 "give a list of forms instead of the dtype, which records use in rotation",
             )
         text = new
@@ -170,12 +172,12 @@ def _checked(form: Any, lengths: list[int], records: list[int], name: str) -> st
 
 
 def _halved(form: str, length: int, precision: str) -> int:
-    """Return the bytes of a record whose reals have half the bytes."""
+    """Return the bytes of a record after halving its reals."""
     return _bytes_of(_core.record_items(form, length), _HALVED[precision])
 
 
 def _bytes_of(items: list[Item], halves: set[tuple[str, int]]) -> int:
-    """Return the bytes of items of which some have half as many."""
+    """Return the bytes of items after halving some of them."""
     return sum(
         count * (_bytes_of(parts, halves) if parts else size // (1 + ((letter, size) in halves)))
         for letter, size, count, _, parts in items

@@ -1,6 +1,6 @@
-"""Fields: where numbers are in a Fortran record, and where they go in the items of an array.
+"""Fields: numbers in a Fortran record, mapped to the items of an array.
 
-An item is an element of the resulting array. The compiled module moves the fields between records
+An item is an element of the resulting array. The compiled module copies the fields between records
 and items. A repeated field, as in an array of derived types, is one field.
 """
 
@@ -21,35 +21,35 @@ SEE_LENGTHS = (
     "file.index, or `tachyfits fortran info`, has the length of each record; "
     "in a form * takes as many as fill it"
 )
-#: Fields of structured items that a record may have beside each other; each is moved by itself.
+#: Maximum number of fields side by side in a record of structured items; each is copied separately.
 _MOST_FIELDS = 1 << 20
 
 
 class Field(NamedTuple):
-    """Numbers of a record, and where they go; the compiled module takes them as such tuples."""
+    """Numbers of a record and their destination; passed to the compiled module as plain tuples."""
 
-    #: Offset in the record, the bytes of a number, the count of contiguous ones.
+    #: Offset in the record, bytes of a number, number of contiguous numbers.
     offset: int
     size: int
     elements: int
-    #: Where they begin in the item.
+    #: Offset in the item.
     to: int
-    #: Number of repeats of the whole, and bytes from one to the next in the record and in the item.
+    #: Number of repetitions, and the step from one to the next in the record and in the item.
     repeats: int = 1
     step: int = 0
     to_step: int = 0
 
     @property
     def run_bytes(self) -> int:
-        """Contiguous bytes."""
+        """Bytes of a contiguous run."""
         return self.size * self.elements
 
     def moved(self, offset: int, to: int) -> Field:
-        """Return the field that is so much further in record and item."""
+        """Return the field shifted by ``offset`` in the record and by ``to`` in the item."""
         return self._replace(offset=self.offset + offset, to=self.to + to)
 
     def repeated(self, count: int, step: int, to_step: int) -> Field | None:
-        """Return the field of all items if they are this field alone; None for several fields."""
+        """Return the field of all items if they have only this field; None if they have several."""
         if self.repeats == 1 and self.run_bytes == step == to_step:
             return self._replace(elements=count * self.elements)
         if (self.repeats * self.step, self.repeats * self.to_step) == (step, to_step):
@@ -59,29 +59,29 @@ class Field(NamedTuple):
         return self if count == 1 else None
 
     def each(self) -> list[Field]:
-        """Return as many fields that are there once."""
+        """Return the repetitions as separate fields."""
         once = self._replace(repeats=1, step=0, to_step=0)
         return [once.moved(n * self.step, n * self.to_step) for n in range(self.repeats)]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How records of one length become elements of an array."""
+    """Mapping of records of one length to elements of an array."""
 
     record_bytes: int
-    #: The dtype as read: native, logical values as integers.
+    #: Dtype as read: native, logical values as integers.
     dtype: np.dtype[Any]
-    #: Elements that a record becomes.
+    #: Elements per record.
     elements: int
     fields: tuple[Field, ...]
-    #: The final dtype: logical values as bool.
+    #: Final dtype: logical values as bool.
     result: np.dtype[Any]
-    #: Of structured dtypes: what the numbers of each field are.
+    #: Structured dtypes: the dtype of the numbers of each field.
     bases: tuple[np.dtype[Any], ...] = ()
 
     @property
     def item_bytes(self) -> int:
-        """Bytes that a record becomes."""
+        """Bytes of a record in the array."""
         return self.dtype.itemsize * self.elements
 
     def shape(self, count: int) -> tuple[int, ...]:
@@ -90,39 +90,39 @@ class Layout:
         return (count,) if alone else (count, self.elements)
 
     def finished(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return the array with logical values as such: any bit set is true."""
+        """Return the array with logical values as bool: any bit set is true."""
         if self.result == self.dtype:
             return array
         if self.result.names is None:
             return np.asarray(array != 0)
-        made = np.empty(array.shape, self.result)
-        _finish(array, made)
-        return made
+        result = np.empty(array.shape, self.result)
+        _finish(array, result)
+        return result
 
 
-def _finish(array: NDArray[Any], made: NDArray[Any]) -> None:
-    """Fill the fields of an array with logical values as bool, those of nested fields too."""
-    for name in made.dtype.names or ():
-        base = made.dtype[name].base
+def _finish(array: NDArray[Any], target: NDArray[Any]) -> None:
+    """Copy the fields of an array, nested ones included, converting logical values to bool."""
+    for name in target.dtype.names or ():
+        base = target.dtype[name].base
         if base.names is not None:
-            _finish(array[name], made[name])
+            _finish(array[name], target[name])
         else:
-            made[name] = array[name] != 0 if base == np.bool_ else array[name]
+            target[name] = array[name] != 0 if base == np.bool_ else array[name]
 
 
 _BYTES = np.dtype(np.uint8)
 
-#: The numbers of a field, and the field.
+#: Dtype of the numbers of a field, and the field.
 Leaf = tuple[np.dtype[Any], Field]
 
 
 def repeated(leaves: list[Leaf], count: int, step: int, to_step: int) -> list[Leaf]:
-    """Return the fields of consecutive items, as few as possible."""
+    """Return the fields of consecutive items, merged where possible."""
     if count == 1:
         return leaves
-    whole = [(base, field.repeated(count, step, to_step)) for base, field in leaves]
-    if all(field for _, field in whole):
-        return [(base, field) for base, field in whole if field]
+    merged = [(base, field.repeated(count, step, to_step)) for base, field in leaves]
+    if all(field for _, field in merged):
+        return [(base, field) for base, field in merged if field]
     fields_of_one = sum(field.repeats for _, field in leaves)
     refuse_many(min(fields_of_one, count * len(leaves)))
     if fields_of_one > count * len(leaves):
@@ -139,15 +139,15 @@ def repeated(leaves: list[Leaf], count: int, step: int, to_step: int) -> list[Le
 
 
 def in_groups(place: Field, within: Sequence[tuple[int, int, int]]) -> list[Field]:
-    """Return the numbers of groups in groups, without those between them, in the record's order.
+    """Return the numbers in nested groups, without those between them, in the record's order.
 
-    ``within``: where each group begins in the one around it, how often it is there, and in what
-    steps; the outermost first.
+    ``within``: per group, outermost first: its offset in the enclosing group, its number of
+    repetitions, and its step.
     """
     leaves = [(_BYTES, place)]
     size = place.run_bytes * place.repeats
     if not size * prod(times for _, times, _ in within):
-        # Nothing, however often, is nothing, and in every record.
+        # A field without numbers is in every record.
         return [place._replace(offset=0, elements=0)]
     for begin, times, step in reversed(within):
         leaves = repeated(leaves, times, step, size)
@@ -183,7 +183,7 @@ def field_at(dtype: np.dtype[Any], offset: int, to: int, count: int) -> Field:
 
 
 def quad(name: str) -> np.dtype[Any]:
-    """Return the dtype of real(16), where NumPy has it."""
+    """Return the dtype of real(16), if NumPy has it."""
     if (missing := no_quad()) is not None:
         raise usage(
             f"{name}: {missing}",
@@ -199,7 +199,7 @@ def quad(name: str) -> np.dtype[Any]:
 
 
 def no_quad() -> str | None:
-    """Return why NumPy has no arrays of real(16) here; None where it has them."""
+    """Return why NumPy has no arrays of real(16) here; None if it has them."""
     digits = np.finfo(np.longdouble).nmant + 1
     if digits == 113:
         return None

@@ -1,4 +1,4 @@
-"""Forms of Fortran records, such as i4,3f8,9(i4,f8): which fields their items are."""
+"""Forms of Fortran records, such as i4,3f8,9(i4,f8), parsed to fields."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from tachyfits.records.fields import (
     repeated,
 )
 
-#: An item of a form: letter, bytes of an element, how many, offset in the record or the group, and
-#: the items of a group, the letter of which is "(".
+#: An item of a form: letter, bytes of an element, count, offset in the record or the group, and the
+#: items of a group, whose letter is "(".
 Item = tuple[str, int, int, int, "list[Item]"]
 
 _ITEM = r"\s*(?:\*|\d+)?[ifrclax]\d+\s*"
 _FORM = re.compile(rf"{_ITEM}(?:,{_ITEM})*")
 #: Items with the same name and meaning in NumPy.
 PLAIN = re.compile(r"\s*[ifc]\d+\s*")
-#: An item without a count: alone it stands for all that a record holds.
+#: An item without a count; as the only item it fills the record.
 _ALONE = re.compile(r"\s*[ifrclax]\d+\s*")
-#: A group, as it begins; NumPy's shapes have no letter in their parentheses.
+#: Start of a group; NumPy's shapes have no letter in their parentheses.
 _GROUP = re.compile(r"\([^()]*[a-z]")
-#: Shapes of NumPy with their commas, none of which has an axis of no elements.
+#: NumPy shapes with commas, without axes of length 0.
 _SHAPE = re.compile(r"\((?:0*[1-9]\d*,?)+\)([^(),])")
-#: A dtype as NumPy writes it, with a count; not one of objects, dates or text of any length.
+#: A NumPy dtype string with a count, except objects, dates and text of any length.
 _DTYPE = re.compile(
     r"[<>=|]?(?:0*[1-9]\d*)?[<>=|]?(?![OMmT](?:\d|$)|object|datetime|timedelta)[a-zA-Z?]\w*"
 )
-#: Signs that may have blanks around them.
+#: Characters that blanks may surround.
 _AROUND = re.compile(r"\s*([(),])\s*")
-#: The most characters of a dtype, and of a form.
+#: Maximum number of characters of a dtype, and of a form.
 _LONGEST_DTYPE = 4096
 _LONGEST = 1 << 20
-#: The most bytes of an element of an array: beyond it NumPy raises, or gives a negative number.
+#: Maximum bytes of an array element: beyond it NumPy raises, or returns a negative number.
 _MOST_BYTES = 2**31 - 1
 
 
@@ -61,24 +61,24 @@ def is_dtype_text(what: str) -> bool:
 
 
 def is_form(what: Any) -> bool:
-    """Return whether this is a form, rather than a dtype."""
+    """Return whether the argument is a form, not a dtype."""
     if not isinstance(what, str) or not what.isascii() or len(what) > _LONGEST:
         return False
     return _FORM.fullmatch(what) is not None or _GROUP.search(what) is not None
 
 
 def is_items(what: Any) -> bool:
-    """Return whether this is a form of items with places, not of one type that fills records."""
+    """Return whether this is a form of several items, not one type that fills records."""
     return is_form(what) and not _ALONE.fullmatch(what.strip().removeprefix("*"))
 
 
 def filling(form: str) -> str:
-    """Return a form in which an item alone, without a count, takes as many as fill the record."""
+    """Return a form in which a single item without a count fills the record."""
     return f"*{form.strip()}" if _ALONE.fullmatch(form) or _is_one_group(form.strip()) else form
 
 
 def _is_one_group(form: str) -> bool:
-    """Return whether the parenthesis that a form begins with is closed at its end."""
+    """Return whether the opening parenthesis of a form closes at its end."""
     if not form.startswith("("):
         return False
     depths = accumulate((character == "(") - (character == ")") for character in form)
@@ -91,7 +91,7 @@ def form_items(form: str, record_bytes: int, place: str) -> list[Item]:
     try:
         return _core.record_items(form, record_bytes)
     except UsageError:
-        # The form may be invalid, rather than the length of the record.
+        # The form may be invalid, not the length of the record.
         least = least_bytes(form)
     more = " and a whole number of repeats of *" if "*" in form else ""
     error = usage(
@@ -104,7 +104,7 @@ def form_items(form: str, record_bytes: int, place: str) -> list[Item]:
 
 
 def least_bytes(form: str) -> int:
-    """Return the bytes of a record of this form without those of the item that fills it."""
+    """Return the bytes of a record of this form, without the item that fills it."""
     _check_characters(form)
     return _core.record_least_bytes(form)
 
@@ -118,7 +118,7 @@ def _check_characters(form: str) -> None:
 
 
 def kept_items(items: list[Item]) -> list[Item]:
-    """Return the items that are not skipped; groups of skipped items are skipped too."""
+    """Return the items that are not skipped; groups of skipped items are skipped as well."""
     return [item for item in items if not (_is_empty(item[4]) if item[4] else item[0] == "x")]
 
 
@@ -128,30 +128,30 @@ def _is_empty(parts: list[Item]) -> bool:
 
 def layout_of_form(form: str, record_bytes: int, place: str) -> Layout:
     """Return the layout of a form; a single item is an array, several are a structured one."""
-    kept = kept_items(form_items(filling(form), record_bytes, place))
-    if not kept:
+    items = kept_items(form_items(filling(form), record_bytes, place))
+    if not items:
         raise usage(f"invalid form {form!r}: it skips all items", "give an item to read")
-    if len(kept) > 1:
-        dtype, result, leaves = _together(kept)
+    if len(items) > 1:
+        dtype, result, leaves = _together(items)
         count = 1
     else:
-        (dtype, result, leaves), count = _of_item(kept[0]), kept[0][2]
-        leaves = [(base, field.moved(kept[0][3], 0)) for base, field in leaves]
+        (dtype, result, leaves), count = _of_item(items[0]), items[0][2]
+        leaves = [(base, field.moved(items[0][3], 0)) for base, field in leaves]
     bases = tuple(base for base, _ in leaves) if dtype.names is not None else ()
     fields = tuple(field for _, field in leaves)
     return Layout(record_bytes, dtype, count, fields, result, bases)
 
 
-#: Dtypes of the items as read and in the end, and their fields.
+#: Dtype as read, final dtype, and fields.
 _Read = tuple[np.dtype[Any], np.dtype[Any], "list[Leaf]"]
 
 
-def _together(kept: list[Item]) -> _Read:
+def _together(items: list[Item]) -> _Read:
     """Return the structured dtype of several items."""
     reads, gives = [], []
     leaves: list[Leaf] = []
     to = 0
-    for number, item in enumerate(kept):
+    for number, item in enumerate(items):
         dtype, result, of_item = _of_item(item)
         count, offset = item[2:4]
         shape = () if count == 1 else (count,)
@@ -169,10 +169,10 @@ def _together(kept: list[Item]) -> _Read:
 
 
 def _of_item(item: Item) -> _Read:
-    """Return what an item is read as, one of it, and the fields of all of it from its begin on."""
+    """Return the dtypes of one element of an item, and the fields of the whole item."""
     letter, size, count, _, parts = item
     if parts:
-        # A group becomes a derived type, with one item too.
+        # A group becomes a derived type even if it has a single item.
         dtype, result, leaves = _together(kept_items(parts))
         return dtype, result, repeated(leaves, count, size, dtype.itemsize)
     dtype, result = _types(letter, size)
@@ -180,7 +180,7 @@ def _of_item(item: Item) -> _Read:
 
 
 def _types(letter: str, size: int) -> tuple[np.dtype[Any], np.dtype[Any]]:
-    """Return what an item is read as, and what it becomes."""
+    """Return the dtype in which an item is read, and its final dtype."""
     if letter == "l":
         return np.dtype(f"i{size}"), np.dtype(np.bool_)
     if letter == "a":
@@ -191,7 +191,7 @@ def _types(letter: str, size: int) -> tuple[np.dtype[Any], np.dtype[Any]]:
 
 
 def wide(name: str) -> np.dtype[Any] | None:
-    """Return the dtype of numbers that NumPy does not have everywhere; None: it has these."""
+    """Return the dtype of f16 or c32, refuse i16; None for types that NumPy always has."""
     if name in ("f16", "c32"):
         return quad(name)
     if name != "i16":

@@ -1,4 +1,4 @@
-"""Meaning of the bytes of a Fortran record: dtypes and forms as fields for the engine, and back."""
+"""Layouts of Fortran records: conversion of dtypes and forms to fields for the engine, and back."""
 
 from __future__ import annotations
 
@@ -32,41 +32,42 @@ from tachyfits.records.forms import (
 )
 
 MemoryOrder = Literal["F", "C"]
-#: Lengths of an array, or that of its only axis.
+#: Lengths of an array, or the length of its only axis.
 Shape = SupportsIndex | tuple[int, ...]
 
-#: How a dtype becomes one without gaps, nested ones too.
+#: How to remove the padding of a dtype, nested ones included.
 _REPACK = "numpy.lib.recfunctions.repack_fields(dtype, recurse=True)"
 
 
-#: Kinds of dtypes that records may have; those without a type of Fortran have errors of their own.
+#: Supported kinds of dtypes; kinds without a Fortran type have their own errors.
 _KINDS = "iufcbSVU"
 
-#: Characters of an invalid form that a message shows.
+#: Characters of an invalid form shown in a message.
 _SHOWN = 200
 
 
 def layout(what: Any, record_bytes: int, place: str = "a record") -> Layout:
     """Return the layout of records for a dtype or a form; None: as bytes.
 
-    ``place`` says in messages which record has these bytes.
+    ``place`` names the record in messages.
     """
     if what is None:
         what = np.uint8
     if is_form(what) and not PLAIN.fullmatch(what):
         return layout_of_form(what, record_bytes, place)
     if isinstance(what, str) and PLAIN.fullmatch(what):
-        # i3, f12: the error of NumPy does not mention forms.
+        # Check i3 and f12 here: NumPy's error does not mention forms.
         least_bytes(what)
         what = wide(what.strip()) or what.strip()
     return of_dtype(dtype_of(what), record_bytes, place)
 
 
 def dtype_of(what: Any) -> np.dtype[Any]:
-    """Return a dtype in the machine's byte order.
+    """Return a dtype in native byte order.
 
-    Text is a form or a dtype of our grammar before NumPy reads it, and the dtype is one of numbers,
-    text or bytes before NumPy changes it: newbyteorder() of several StringDType ends the process.
+    Text must match our grammar of forms and dtypes before NumPy parses it, and the dtype must have
+    numbers, text or bytes before NumPy converts it: newbyteorder() of several StringDType crashes
+    the process.
     """
     try:
         if isinstance(what, str) and not is_dtype_text(what):
@@ -84,7 +85,7 @@ def dtype_of(what: Any) -> np.dtype[Any]:
 
 
 def _check_kinds(dtype: np.dtype[Any]) -> None:
-    """Raise UsageError for a dtype with items that no record has, or no element."""
+    """Raise UsageError for a dtype without elements, or with items that records do not support."""
     if dtype.names is not None:
         for name in dtype.names:
             _check_kinds(dtype[name])
@@ -99,7 +100,7 @@ def _check_kinds(dtype: np.dtype[Any]) -> None:
 
 
 def empty_layout(what: Any) -> Layout:
-    """Return the layout of no records: of the fewest bytes that such records have."""
+    """Return the layout for an empty file, with the minimum record length."""
     if is_form(what):
         return layout(what, least_bytes(filling(what)))
     dtype = np.dtype(np.uint8) if what is None else dtype_of(what)
@@ -119,7 +120,7 @@ def of_dtype(dtype: np.dtype[Any], record_bytes: int, place: str = "a record") -
         elements = record_bytes // size
         return Layout(record_bytes, base, elements, (field_at(base, 0, 0, elements),), base)
     leaves, packed = _leaves(dtype, packed=True)
-    # As in memory (a type written whole), or item by item, without padding.
+    # Either as in memory (a type written whole), or item by item, without padding.
     steps = [step for step in (dtype.itemsize, packed) if step and record_bytes % step == 0]
     if not steps:
         raise usage(
@@ -149,7 +150,7 @@ def _stays(field: Field) -> bool:
 
 
 def form_text(dtype: np.dtype[Any], found: Layout) -> str:
-    """Return the form of records that a dtype has this layout of, what is between fields as x."""
+    """Return the form of records with this layout of a dtype; gaps between fields become x."""
     if dtype.names is None:
         return f"*{_item_text(dtype.base)}"
     packed = _leaves(dtype, packed=True)[1]
@@ -159,10 +160,10 @@ def form_text(dtype: np.dtype[Any], found: Layout) -> str:
 
 def _form_of(dtype: np.dtype[Any], *, packed: bool) -> tuple[str, int]:
     """Return the items of a structured dtype, and their bytes in a record."""
-    # Of each: what it is, and how many; items of one kind that follow each other are one.
+    # Each entry is an item and its count; consecutive items of one kind are merged.
     items: list[tuple[str, int]] = []
     at = 0
-    # Packed they are written in the order of their names.
+    # Packed fields are written in the order of their names.
     for offset, part in _parts(dtype) if packed else sorted(_parts(dtype), key=_first):
         base, count = part.base, prod(part.shape)
         if not base.itemsize * count:
@@ -184,17 +185,17 @@ def _form_of(dtype: np.dtype[Any], *, packed: bool) -> tuple[str, int]:
 
 
 def _parts(dtype: np.dtype[Any]) -> list[tuple[int, np.dtype[Any]]]:
-    """Return where the fields of a structured dtype begin, and what they are."""
+    """Return offset and dtype of each field of a structured dtype."""
     assert dtype.fields is not None
     return [(dtype.fields[name][1], dtype.fields[name][0]) for name in dtype.names or ()]
 
 
-def _first(placed: tuple[int, Any]) -> int:
-    return placed[0]
+def _first(field: tuple[int, Any]) -> int:
+    return field[0]
 
 
 def _item_text(base: np.dtype[Any]) -> str:
-    """Return the item of a form that has the numbers of a dtype."""
+    """Return the form item for the numbers of a dtype."""
     letter = {"u": "i", "S": "a", "V": "x"}.get(base.kind, base.kind)
     return f"{letter}{base.itemsize}"
 
@@ -210,7 +211,7 @@ def of_items(dtype: np.dtype[Any], elements: int, *, packed: bool) -> Layout:
 
 
 def _leaves(dtype: np.dtype[Any], *, packed: bool) -> tuple[list[Leaf], int]:
-    """Return the fields of an item, and its bytes in a record: packed without what aligns them."""
+    """Return the fields of an item, and its bytes in a record; packed: without padding."""
     if dtype.subdtype is not None:
         base, count = dtype.base, prod(dtype.shape)
         if base.names is None:
@@ -231,12 +232,12 @@ def _leaves(dtype: np.dtype[Any], *, packed: bool) -> tuple[list[Leaf], int]:
 
 
 def packed_bytes(dtype: np.dtype[Any]) -> int:
-    """Return the bytes of an item without what aligns its fields."""
+    """Return the bytes of an item without padding."""
     return _leaves(dtype, packed=True)[1]
 
 
 def field_of(dtype: np.dtype[Any], name: str, *, packed: bool) -> tuple[np.dtype[Any], int]:
-    """Return a field of a structured dtype, and where it begins in the record."""
+    """Return a field of a structured dtype, and its offset in the record."""
     assert dtype.fields is not None
     part, offset = dtype.fields[name][:2]
     if packed:
@@ -246,7 +247,7 @@ def field_of(dtype: np.dtype[Any], name: str, *, packed: bool) -> tuple[np.dtype
 
 
 def check_access(access: str, markers: int | None, record_bytes: int | None) -> None:
-    """Refuse markers where there are none, and lengths that no marker and no record has."""
+    """Refuse markers for access without markers, and lengths that no marker or record has."""
     if record_bytes is not None and not 0 < operator.index(record_bytes) < 2**63:
         raise usage(
             f"invalid record_bytes {record_bytes}: expected 1 or more",
@@ -266,7 +267,7 @@ def check_access(access: str, markers: int | None, record_bytes: int | None) -> 
         )
 
 
-#: Axes of an array of NumPy.
+#: Maximum number of axes of a NumPy array.
 _MOST_AXES = 64
 
 
@@ -280,7 +281,7 @@ def check_name(path: str | os.PathLike[str]) -> None:
 
 
 def lengths_of(shape: Shape) -> tuple[int, ...]:
-    """Return the lengths of an array, a number being that of its only axis."""
+    """Return the lengths of an array; a number is the length of its only axis."""
     each: Any = shape if np.iterable(shape) else (shape,)
     lengths = tuple(operator.index(length) for length in islice(each, _MOST_AXES + 1))
     if len(lengths) > _MOST_AXES:
@@ -292,13 +293,13 @@ def lengths_of(shape: Shape) -> tuple[int, ...]:
 
 
 def one_axis_each(out: NDArray[Any], shape: Shape, order: MemoryOrder) -> NDArray[Any]:
-    """Return the memory of records that have a shape, with one axis for the elements of each."""
+    """Return the memory of shaped records, with one axis for the elements of each record."""
     lengths = lengths_of(shape)
     fits = out.ndim == 1 + len(lengths) and all(
-        wanted in (-1, there) for wanted, there in zip(lengths, out.shape[1:], strict=True)
+        length in (-1, there) for length, there in zip(lengths, out.shape[1:], strict=True)
     )
-    turned = out.transpose(0, *range(out.ndim - 1, 0, -1)) if fits and order == "F" else out
-    if not fits or not turned.flags.c_contiguous:
+    transposed = out.transpose(0, *range(out.ndim - 1, 0, -1)) if fits and order == "F" else out
+    if not fits or not transposed.flags.c_contiguous:
         fastest = "first" if order == "F" else "last"
         raise usage(
             f"out is an array of shape {out.shape} and strides {out.strides}",
@@ -309,7 +310,7 @@ def one_axis_each(out: NDArray[Any], shape: Shape, order: MemoryOrder) -> NDArra
                 "record"
             ),
         )
-    return turned.reshape(len(out), prod(turned.shape[1:]))
+    return transposed.reshape(len(out), prod(transposed.shape[1:]))
 
 
 def shaped(
@@ -318,24 +319,24 @@ def shaped(
     order: MemoryOrder,
     lead: tuple[int, ...],
 ) -> NDArray[Any]:
-    """Return the elements of each record in a shape; ``lead`` are the axes before, of records."""
+    """Return the elements of each record in a shape; ``lead``: axes that count records."""
     if order not in ("F", "C"):
         raise usage(f"invalid order {order!r}", "use 'F', first index fastest, or 'C'")
     if shape is None:
         return array
     shape = lengths_of(shape)
     if lead == (0,):
-        # Without records, a length of -1 stands for 0.
+        # Without records, a length of -1 means 0.
         shape = tuple(max(length, 0) for length in shape)
     try:
         if order == "C":
             return array.reshape(lead + shape)
-        turned = array.reshape(lead + shape[::-1])
+        transposed = array.reshape(lead + shape[::-1])
     except ValueError as error:
         raise usage(
             f"records of {array.shape[len(lead)] if array.ndim > len(lead) else 1} elements "
             f"cannot have the shape {shape}",
             "give the lengths of the Fortran array; one of them may be -1",
         ) from error
-    axes = range(len(lead), turned.ndim)
-    return np.asarray(turned.transpose(*range(len(lead)), *reversed(axes)))
+    axes = range(len(lead), transposed.ndim)
+    return np.asarray(transposed.transpose(*range(len(lead)), *reversed(axes)))

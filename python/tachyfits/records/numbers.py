@@ -1,4 +1,4 @@
-"""Which numbers of Fortran records have statistics, and what those of complex numbers are."""
+"""Numbers of Fortran records that have statistics, and statistics of complex numbers."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _STATISTICS = "integers of up to 8 bytes, reals and complex numbers have statist
 @public
 @dataclass(frozen=True)
 class ComplexStats:
-    """Statistics of complex numbers, as NumPy has them: a number is NaN where either part is.
+    """Statistics of complex numbers, as in NumPy: a number is NaN if either part is.
 
-    Numbers that are NaN are counted and otherwise ignored, in the statistics of the parts as well.
-    Complex numbers have no order, so there is no smallest one; parts have.
+    NaN numbers are counted and otherwise ignored, also in the statistics of the parts. Complex
+    numbers have no order, hence no minimum; their parts have one.
     """
 
-    #: Of the real and of the imaginary parts of those that are not NaN.
+    #: Statistics of the real and the imaginary parts, without NaN.
     real: Stats
     imag: Stats
 
     @property
     def count(self) -> int:
-        """Number of good ones."""
+        """Number of values that are not NaN."""
         return self.real.count
 
     @property
     def nan(self) -> int:
-        """Number of those of which a part is NaN."""
+        """Number of values with a NaN part."""
         return self.real.nan
 
     @property
@@ -51,7 +51,7 @@ class ComplexStats:
 
     @property
     def mean(self) -> complex:
-        """Sum over count."""
+        """Sum divided by count."""
         return complex(self.real.mean, self.imag.mean)
 
     @property
@@ -84,21 +84,21 @@ class ComplexStats:
 
 @dataclass(frozen=True)
 class Numbers:
-    """The numbers to reduce."""
+    """Numbers to reduce."""
 
-    #: The compiled module's name of the numbers, or of the parts of complex ones.
+    #: The compiled module's name of the type, or of the parts of complex numbers.
     name: str
     is_complex: bool
-    #: Where they are in each record, in its order; None: records are nothing else.
+    #: Their places in each record, in its order; None: records consist of them.
     places: Sequence[Field] | None
 
 
 def numbers_of_form(
     form: str, record_bytes: int, field: str | None = None, place: str = "a record"
 ) -> Numbers:
-    """Return the numbers of an item of a form: of the only one, or of the one that is named.
+    """Return the numbers of a form's item: the only one, or the one called ``field``.
 
-    NumPy need not have such numbers.
+    NumPy need not support the type.
     """
     items = kept_items(form_items(filling(form), record_bytes, place))
     if not items:
@@ -117,7 +117,7 @@ def numbers_of_form(
 def _numbers_of_part(
     items: list[Item], field: str, form: str, record_bytes: int, outer: Item | None
 ) -> Numbers:
-    """Return the numbers of an item that is named, and may be in groups."""
+    """Return the numbers of an item by name, which may be in groups."""
     groups = [] if outer is None else [outer]
     *before, last = field.split(".")
     for name in before:
@@ -126,10 +126,10 @@ def _numbers_of_part(
             raise _no_field(field, number_names(form, record_bytes))
         groups.append(group)
         items = kept_items(group[4])
-    found = _named(items, last)
-    if found is None or found[4]:
+    item = _named(items, last)
+    if item is None or item[4]:
         raise _no_field(field, number_names(form, record_bytes))
-    return _numbers_of_item(found, field, groups)
+    return _numbers_of_item(item, field, groups)
 
 
 def _named(items: list[Item], name: str) -> Item | None:
@@ -152,9 +152,9 @@ def _numbers_of_item(item: Item, what: str, groups: list[Item]) -> Numbers:
 def number_names(
     form: str, record_bytes: int, place: str = "a record", *, reduced: bool = False
 ) -> list[str]:
-    """Return the names of the fields that mixed records of a form have, those of groups too.
+    """Return the field names of mixed records of a form, including those of groups.
 
-    ``reduced``: only of those that have statistics.
+    ``reduced``: only fields that have statistics.
     """
 
     def names(items: list[Item], before: str) -> Iterator[str]:
@@ -172,7 +172,7 @@ def number_names(
 
 
 def names_of_dtype(dtype: np.dtype[Any], before: str = "") -> Iterator[str]:
-    """Give the names of the fields of a dtype that have statistics, those of nested ones too."""
+    """Yield the names of a dtype's fields that have statistics, including nested ones."""
     for name in dtype.names or ():
         base = dtype[name].base
         if base.names is not None:
@@ -197,30 +197,32 @@ def _numbers(base: np.dtype[Any], what: str) -> Numbers:
     return Numbers(f"{_KINDS[base.kind]}{8 * base.itemsize // (1 + is_complex)}", is_complex, None)
 
 
-def _numbers_of_field(found: Layout, name: str) -> Numbers:
-    packed = found.elements * packed_bytes(found.dtype) == found.record_bytes
-    base, begin, times = found.dtype, 0, max(found.elements, 1)
+def _numbers_of_field(record_layout: Layout, name: str) -> Numbers:
+    packed = (
+        record_layout.elements * packed_bytes(record_layout.dtype) == record_layout.record_bytes
+    )
+    base, begin, times = record_layout.dtype, 0, max(record_layout.elements, 1)
     within: list[tuple[int, int, int]] = []
-    rest = name
-    while rest:
-        # A name may have dots of its own.
+    path = name
+    while path:
+        # A name may contain dots.
         names = base.names or ()
-        first = rest if rest in names else rest.partition(".")[0]
+        first = path if path in names else path.partition(".")[0]
         if first not in names:
-            raise _no_field(name, found.dtype.names)
+            raise _no_field(name, record_layout.dtype.names)
         within.append((begin, times, packed_bytes(base) if packed else base.itemsize))
         dtype, begin = field_of(base, first, packed=packed)
         base, times = dtype.base, prod(dtype.shape)
-        rest = rest[len(first) + 1 :]
+        path = path[len(first) + 1 :]
     numbers = _numbers(base, name)
-    if not found.elements:
+    if not record_layout.elements:
         return numbers
     place = numbers_at(base, begin, times)
     return replace(numbers, places=in_groups(place, within))
 
 
 def _several(what: Any, names: list[str]) -> Exception:
-    """Make the error that one of several fields, those of these names, has to be chosen."""
+    """Return the error that asks to choose one of these fields."""
     if not names:
         return usage(f"{what!r} has no numbers", _STATISTICS)
     return usage(

@@ -14,17 +14,17 @@ from tachyfits.base.errors import either, usage
 from tachyfits.records.fields import Field, Layout, no_quad
 from tachyfits.records.layouts import MemoryOrder, of_dtype, of_items
 
-#: How elements became records in earlier calls; not of those of many fields, which fill the memory.
+#: Cache of layouts of written elements, except those with many fields, which would fill the memory.
 _kept: dict[tuple[np.dtype[Any], int], Layout] = {}
 _MOST_KEPT = 16
 _MOST_FIELDS_KEPT = 1000
 
-#: Items, records, bytes of a record and of an item, fields: what the compiled module writes.
+#: Items, number of records, bytes of a record and of an item, fields: input of the compiled module.
 Part = tuple[NDArray[np.uint8], int, int, int, Sequence[Field]]
 
 
 def one_record(items: tuple[Any, ...], memory: MemoryOrder) -> Part:
-    """Return one record of some items, one after the other."""
+    """Return a record of consecutive items."""
     if memory not in ("F", "C"):
         raise usage(f"invalid memory {memory!r}: expected a memory layout", "use 'F' or 'C'")
     fields: list[Field] = []
@@ -34,17 +34,17 @@ def one_record(items: tuple[Any, ...], memory: MemoryOrder) -> Part:
         flat = np.ascontiguousarray(_array(item).ravel(order=memory))
         if not flat.nbytes:
             continue
-        one = _written(flat.dtype, flat.size)
-        fields += [field.moved(at, within) for field in one.fields]
+        item_layout = _written(flat.dtype, flat.size)
+        fields += [field.moved(at, within) for field in item_layout.fields]
         pieces.append(flat.view(np.uint8).reshape(-1))
-        at += one.record_bytes
+        at += item_layout.record_bytes
         within += flat.nbytes
-    whole = pieces[0] if len(pieces) == 1 else np.concatenate([*pieces, np.empty(0, np.uint8)])
-    return whole, 1, at, within, fields
+    data = pieces[0] if len(pieces) == 1 else np.concatenate([*pieces, np.empty(0, np.uint8)])
+    return data, 1, at, within, fields
 
 
 def many_records(records: Any, memory: MemoryOrder) -> Part:
-    """Return the records that an array is along its first axis."""
+    """Return one record for each index of an array's first axis."""
     array = _array(records)
     if array.ndim == 0:
         raise usage(
@@ -54,23 +54,23 @@ def many_records(records: Any, memory: MemoryOrder) -> Part:
         array = array.transpose(0, *range(array.ndim - 1, 0, -1))
     array = np.ascontiguousarray(array)
     count = array.shape[0]
-    written = _written(array.dtype, prod(array.shape[1:]))
+    item_layout = _written(array.dtype, prod(array.shape[1:]))
     if not array.nbytes:
-        return np.empty(0, np.uint8), count, written.record_bytes, written.item_bytes, []
+        return np.empty(0, np.uint8), count, item_layout.record_bytes, item_layout.item_bytes, []
     items = array.reshape(-1).view(np.uint8)
-    return items, count, written.record_bytes, written.item_bytes, written.fields
+    return items, count, item_layout.record_bytes, item_layout.item_bytes, item_layout.fields
 
 
 def _written(dtype: np.dtype[Any], elements: int) -> Layout:
     """Return the layout of the elements of a record; cached, as most programs repeat it."""
-    made = _kept.get((dtype, elements))
-    if made is None:
-        made = _layout_written(dtype, elements)
-        if len(made.fields) <= _MOST_FIELDS_KEPT:
+    cached = _kept.get((dtype, elements))
+    if cached is None:
+        cached = _layout_written(dtype, elements)
+        if len(cached.fields) <= _MOST_FIELDS_KEPT:
             if len(_kept) >= _MOST_KEPT:
                 _kept.clear()
-            _kept[dtype, elements] = made
-    return made
+            _kept[dtype, elements] = cached
+    return cached
 
 
 def _layout_written(dtype: np.dtype[Any], elements: int) -> Layout:
@@ -84,7 +84,7 @@ def _layout_written(dtype: np.dtype[Any], elements: int) -> Layout:
 
 
 def _refuse_long(dtype: np.dtype[Any]) -> None:
-    """Refuse NumPy's longdouble where it is not real(16)."""
+    """Refuse NumPy's longdouble if it is not real(16)."""
     base = dtype.base
     for name in base.names or ():
         _refuse_long(base[name])
@@ -99,17 +99,17 @@ def _refuse_long(dtype: np.dtype[Any]) -> None:
 
 
 def _array(item: Any) -> NDArray[Any]:
-    """Return what is written for an item: native numbers, text as bytes, logical values of 4."""
+    """Return an item as written: native numbers, text as bytes, logical values of 4 bytes."""
     if type(item) is np.ndarray and item.dtype.kind in "iufc" and item.dtype.isnative:
         return item
     if isinstance(item, str):
         return np.frombuffer(_latin(item), np.uint8)
     if isinstance(item, memoryview):
-        # A view of memory has a type, unless it is characters.
+        # A memoryview has a type, unless it holds characters.
         item = item.tobytes() if item.format == "c" else np.asarray(item)
     if isinstance(item, (bytes, bytearray)):
         return np.frombuffer(item, np.uint8)
-    # An array of astropy's Masked has "unmasked", and is not a masked array of NumPy's.
+    # An astropy Masked array has "unmasked", and is not a NumPy masked array.
     has_mask = isinstance(item, np.ma.MaskedArray) or hasattr(item, "unmasked")
     if has_mask and _any_byte(item.mask):
         raise usage("an array with masked elements", either("fill them: array.filled(...)"))
@@ -121,9 +121,9 @@ def _array(item: Any) -> NDArray[Any]:
             "write each row as a record or item",
         ) from error
     if array.dtype.kind == "O":
-        shown = " ".join(repr(item).split())
+        text = " ".join(repr(item).split())
         raise usage(
-            f"invalid item {shown:.60}: expected numbers or text",
+            f"invalid item {text:.60}: expected numbers or text",
             "write integers of up to 8 bytes, reals, complex numbers, logical values, text, bytes",
         )
     if array.dtype.kind in "US" and not isinstance(item, np.ndarray) and not _all_text(item):
@@ -138,7 +138,7 @@ def _array(item: Any) -> NDArray[Any]:
 
 
 def _any_byte(mask: Any) -> bool:
-    """Return whether a mask has anything true, a structured one too, for which NumPy has no any."""
+    """Return whether any element of a mask is true; NumPy has no any() for structured masks."""
     return bool(np.ascontiguousarray(mask).view(np.uint8).any())
 
 
@@ -149,14 +149,14 @@ def _all_text(item: Any) -> bool:
 
 
 def _plain_array(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array as it is written, the fields of structured ones likewise."""
+    """Return an array as written, including the fields of structured arrays."""
     dtype = array.dtype
     if dtype.names is not None:
         if _written_as_it_is(dtype):
             return array
-        # NumPy makes no fields without bytes.
-        kept = [name for name in dtype.names if dtype[name].itemsize]
-        fields = {name: _plain_array(array[name]) for name in kept}
+        # NumPy does not support fields without bytes.
+        names = [name for name in dtype.names if dtype[name].itemsize]
+        fields = {name: _plain_array(array[name]) for name in names}
         new = np.empty(
             array.shape,
             [(name, field.dtype, field.shape[array.ndim :]) for name, field in fields.items()],
@@ -185,17 +185,17 @@ def _written_as_it_is(dtype: np.dtype[Any]) -> bool:
 
 
 def _characters(array: NDArray[Any]) -> NDArray[Any]:
-    """Return text as character(N), N being the width of the dtype: blanks at the end, not NUL."""
+    """Return text as character(N), N is the width of the dtype, padded with blanks, not NUL."""
     dtype = array.dtype.newbyteorder("=")
     each = dtype.itemsize // np.dtype(f"{dtype.kind}1").itemsize
     if not each or not array.size:
-        # np.empty would make S1 of S0.
+        # np.empty would convert S0 to S1.
         empty: NDArray[Any] = np.ndarray(array.shape, f"S{each}")
         return empty
     codes = np.ascontiguousarray(array, dtype).view(np.uint32 if dtype.kind == "U" else np.uint8)
     codes = codes.reshape(-1, each)
     if dtype.kind == "S" and codes[:, -1].all():
-        # Text that is full has no NUL to become a blank.
+        # Text of full width has no NUL to replace by a blank.
         return array
     if codes.max() > 255:
         _latin(chr(codes.max()))

@@ -1,4 +1,4 @@
-"""An open unformatted file of a Fortran program, and its records: see `tachyfits.fortran`."""
+"""An open unformatted Fortran file, and its records: see `tachyfits.fortran`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class EndOfRecords(UsageError, EOFError):
 class File:
     """An open unformatted file: a sequence of records, read on request.
 
-    A file, and a record, pickles as its path and options: unpickling opens the file again.
+    A file or a record pickles as its path and options; unpickling opens the file again.
     """
 
     def __init__(self, core: _core.RecordFile, access: str, recipe: Recipe) -> None:
@@ -39,7 +39,7 @@ class File:
         self._name = core.name
         self._recipe = recipe
         self._position = 0
-        #: How it is accessed: "sequential", "direct" or "stream".
+        #: Access: "sequential", "direct" or "stream".
         self.access = access
 
     def _while_open(self) -> tuple[_core.RecordFile, Arrays]:
@@ -60,12 +60,12 @@ class File:
 
     @property
     def name(self) -> str:
-        """The path."""
+        """Path of the file."""
         return self._name
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the file."""
+        """Size of the file in bytes."""
         return self._core.bytes
 
     @property
@@ -80,7 +80,7 @@ class File:
 
     @property
     def reason(self) -> str | None:
-        """How the markers were detected; None if they were given, or the file has none."""
+        """How the markers were detected; None if they were specified, or the file has none."""
         return self._core.reason
 
     @property
@@ -90,15 +90,15 @@ class File:
 
     @property
     def index(self) -> NDArray[Any]:
-        """Where the records are: a row for each run of records of one length.
+        """Locations of the records: a row for each run of records of equal length.
 
-        Rows have the fields first (the number of the first record), records, bytes, offset.
+        Fields are first (the number of the first record), records, bytes, offset.
         """
         return index_of(self._core)
 
     @property
     def damage(self) -> str | None:
-        """The damage after the last whole record; None without damage."""
+        """Damage after the last whole record, or None."""
         return self._core.damage()
 
     @property
@@ -108,11 +108,11 @@ class File:
 
     @property
     def skipped(self) -> list[tuple[int, int, str]]:
-        """Bytes skipped by recovery: (first byte, byte after the last, why)."""
+        """Bytes skipped by recovery: (first byte, byte after the last, reason)."""
         return self._core.skipped()
 
     def __len__(self) -> int:
-        """Return the number of records; FormatError where damage hides how many there are."""
+        """Return the number of records; FormatError if damage hides it."""
         return self._core.records()
 
     @overload
@@ -120,22 +120,26 @@ class File:
     @overload
     def __getitem__(self, number: slice) -> list[Record]: ...
     def __getitem__(self, number: int | slice) -> Record | list[Record]:
-        """Return a record by its number from 0, negative ones counting from the end; or a slice."""
+        """Return a record by its 0-based number (negative: from the end), or a slice."""
         if isinstance(number, slice):
-            return [Record(self, one) for one in self._numbers_of(number)]
+            return [Record(self, index) for index in self._numbers_of(number)]
         return Record(self, number_from_0(self._core, operator.index(number)))
 
-    def _numbers_of(self, chosen: slice) -> range:
-        """Return the numbers of a slice; damage after them does not matter."""
-        whole = self._core.whole_records()
-        backwards = chosen.step is not None and operator.index(chosen.step) < 0
-        last = chosen.start if backwards else chosen.stop
-        given = [operator.index(end) for end in (chosen.start, chosen.stop) if end is not None]
-        known = last is not None and min(given) >= 0 and operator.index(last) + backwards <= whole
-        return range(*chosen.indices(whole if known else len(self)))
+    def _numbers_of(self, key: slice) -> range:
+        """Return the record numbers of a slice; damage after them does not matter."""
+        whole_records = self._core.whole_records()
+        backwards = key.step is not None and operator.index(key.step) < 0
+        last = key.start if backwards else key.stop
+        ends = [operator.index(end) for end in (key.start, key.stop) if end is not None]
+        is_known = (
+            last is not None
+            and min(ends) >= 0
+            and operator.index(last) + backwards <= whole_records
+        )
+        return range(*key.indices(whole_records if is_known else len(self)))
 
     def __iter__(self) -> Iterator[Record]:
-        """Give each record; damage is raised after the last whole one."""
+        """Yield each record; damage is raised after the last whole one."""
         for number in range(self._core.whole_records()):
             yield Record(self, number)
         self._core.records()
@@ -153,7 +157,7 @@ class File:
         self._position = number
 
     def skip(self, records: int = 1) -> None:
-        """Go on by some records without reading them; back where the number is negative."""
+        """Skip records without reading them; a negative number goes back."""
         self.position = self._position + operator.index(records)
 
     def read(
@@ -164,12 +168,12 @@ class File:
         order: MemoryOrder = "F",
         threads: int = 0,
     ) -> NDArray[Any]:
-        """Read the next record, as `Record.read` does, and go on to the one after it.
+        """Read the next record, as `Record.read` does, and advance to the one after it.
 
         Raises
         ------
         EndOfRecords
-            No record is left, which is an EOFError too.
+            No record is left; also an EOFError.
         """
         if self._position >= self._core.whole_records() and self._position >= len(self):
             raise EndOfRecords(
@@ -193,37 +197,37 @@ class File:
         threads: int = 0,
         progress: Progress | None = None,
     ) -> NDArray[Any]:
-        """Read records of one length as one array, by all threads, without a call for each.
+        """Read records of equal length as one array, in parallel, without a call for each.
 
         Parameters
         ----------
         first, count
-            Which records, from 0; without a count those up to the end.
+            Number of the first record, from 0, and number of records; None: up to the end.
         dtype
-            What a record is made of: a NumPy dtype, structured for mixed records, or a form.
+            Type of a record: a NumPy dtype, structured for mixed records, or a form.
         step
-            2 for every second record, and so on: those between may have other lengths.
+            Read every ``step``-th record; the skipped ones may have other lengths.
         shape, order
-            Of each record, as in `Record.read`.
+            Shape of each record and its memory order, as in `Record.read`.
         out
             An array to read into: of the dtype and shape of the result, contiguous in C order (with
             a ``shape`` of several axes and ``order="F"``, each record in Fortran order), and not
-            for logical values. Saves the making of a new one.
+            for logical values. Avoids allocating a new one.
 
         Returns
         -------
         array of native-endian elements
-            The first axis counts the records; the second one their elements, or ``shape``. A
-            structured dtype with one element a record has no second axis.
+            The first axis counts the records; the second their elements, or ``shape``. A structured
+            dtype with one element per record has no second axis.
 
         Raises
         ------
         UsageError
-            Records have different lengths, or do not hold a whole number of elements; or the fields
-            of a structured dtype may be aligned or packed, or in the order of their names or of
-            their offsets.
+            Records have different lengths, or do not hold a whole number of elements; or it is
+            ambiguous whether the fields of a structured dtype are aligned or packed, or in the
+            order of their names or of their offsets.
         FormatError
-            The file is damaged before the last of them.
+            The file is damaged before the last of these records.
 
         Examples
         --------
@@ -242,13 +246,15 @@ class File:
         if shape is not None and isinstance(out, np.ndarray):
             into = one_axis_each(out, shape, order)
         if step == 1:
-            array, found = self._arrays.together(first, count, dtype, into, threads, progress)
+            array, record_layout = self._arrays.together(
+                first, count, dtype, into, threads, progress
+            )
         else:
-            every = self._arrays.every(first, count, step)
-            array, found = self._arrays.apart(every, dtype, into, threads, progress)
+            numbers = self._arrays.every(first, count, step)
+            array, record_layout = self._arrays.apart(numbers, dtype, into, threads, progress)
         if out is not None:
             return out
-        return shaped(found.finished(array), shape, order, (len(array),))
+        return shaped(record_layout.finished(array), shape, order, (len(array),))
 
     def batches(
         self,
@@ -257,7 +263,7 @@ class File:
         records: int = 65_536,
         threads: int = 0,
     ) -> Iterator[NDArray[Any]]:
-        """Give the records of a file, all of one length, some at a time: bounded memory.
+        """Yield the records of a file, all of equal length, in batches of bounded memory.
 
         The array is reused if the number of records stays the same: copy values to keep them. The
         file is read once and no further than requested; damage is raised after the last whole
@@ -275,28 +281,28 @@ class File:
         threads: int = 0,
         progress: Progress | None = None,
     ) -> Stats | ComplexStats:
-        """Return the statistics of the numbers of records, straight from the file's byte order.
+        """Return the statistics of the numbers of records, read in the file's byte order.
 
         Parameters
         ----------
         dtype
             Integers, signed or unsigned, reals or complex numbers: all numbers of the records,
-            which may have different lengths. Or for records of one length: a form of one item
-            besides skipped ones, as "x4,3f8"; a structured dtype or a form of several items. "f16"
-            and "c32" also where NumPy lacks these types.
+            which may have different lengths. Or for records of one length: a form with a single
+            item besides skipped ones, as "x4,3f8"; a structured dtype or a form of several items.
+            "f16" and "c32" are supported even if NumPy lacks these types.
         first, count
-            Which records; all without.
+            The records; by default all.
         field
-            Of mixed records of one length: the name of the field ("f0", "f1", ... of a form), with
-            a dot before one in a group or a nested dtype: "f1.f0".
+            For mixed records of one length: the name of the field ("f0", "f1", ... of a form), with
+            dots for fields in a group or a nested dtype: "f1.f0".
 
         Returns
         -------
         Stats, or ComplexStats of complex numbers
             NaN is counted in ``nan`` and otherwise ignored; positions are (record, element), both
-            from 0, where records have one length, else the number of the element among all.
-            Numbers are reduced as float64: integers of 8 bytes and reals of 16 are rounded to it
-            before, as int64 pixels of images are. All others are exact.
+            from 0, if records have one length, else the number of the element among all. Numbers
+            are reduced as float64: integers of 8 bytes and reals of 16 are rounded to it first,
+            like int64 pixels of images. All others are exact.
 
         Examples
         --------
@@ -333,7 +339,7 @@ class File:
         progress: Progress | None = None,
         **options: Any,
     ) -> int:
-        """Write the records as another file, with the options of `tachyfits.fortran.convert`."""
+        """Write the records to another file, with the options of `tachyfits.fortran.convert`."""
         access = options.pop("access", None) or self.access
         return convert_file(
             self._core, target, Conversion(access, **options), overwrite=overwrite, sync=sync,
@@ -341,7 +347,7 @@ class File:
         )  # fmt: skip
 
     def close(self) -> None:
-        """Close the file, from which nothing more is read then; arrays that were read stay."""
+        """Close the file; arrays that were read stay valid."""
         self._opened = None
 
     def __enter__(self) -> File:
@@ -366,9 +372,9 @@ class Record:
 
     def __init__(self, file: File, number: int) -> None:
         self._file = file
-        #: Its number, from 0.
+        #: Number, from 0.
         self.number = number
-        #: Bytes of it, and where they begin in the file, after the marker.
+        #: Size in bytes, and offset in the file, after the marker.
         self.nbytes, self.offset = file._core.record(number)
 
     def read(
@@ -384,19 +390,20 @@ class Record:
         Parameters
         ----------
         dtype
-            What it is made of: a NumPy dtype that fills it, structured for a mixed record; or a
-            form such as "i4,3f8"; None: bytes. Byte order is the file's, whatever the dtype says.
+            Type of the content: a NumPy dtype that fills it, structured for a mixed record; or a
+            form such as "i4,3f8"; None: bytes. The byte order is the file's, whatever the dtype
+            says.
         shape
-            Of the Fortran array; one length may be -1.
+            Shape of the Fortran array; one length may be -1.
         order
-            "F": ``shape`` is as Fortran has it, the first index the fastest. "C": ``shape`` is
+            "F": ``shape`` is in Fortran order, the first index the fastest. "C": ``shape`` is
             reversed, the last index the fastest.
 
         Returns
         -------
         array of native-endian elements
             One axis without a shape. A form of several items gives a structured array of one
-            element, with the fields f0, f1, ...; a group is a structured array of its own. Logical
+            element, with the fields f0, f1, ...; a group becomes a nested structured array. Logical
             values are bool, text is bytes.
 
         Examples
@@ -415,7 +422,7 @@ class Record:
         return shaped(array, shape, order, ())
 
     def __bytes__(self) -> bytes:
-        """Return the bytes as they are in the file."""
+        """Return the bytes as stored in the file."""
         return self.read(None).tobytes()
 
     def __repr__(self) -> str:
@@ -425,14 +432,14 @@ class Record:
 def fields_of_records(
     file: File, first: int, count: int | None, dtype: Any
 ) -> tuple[int, int, list[str]]:
-    """Return the first record, their number, and the names of the fields that have statistics.
+    """Return the first record, the number of records, and the field names that have statistics.
 
-    ``count``: None for all up to the end.
+    ``count`` None: up to the end.
     """
     first, count = file._arrays.within(first, count)
     return first, count, file._arrays.number_fields(first, count, dtype)
 
 
 def subrecords(file: File) -> NDArray[np.uint64]:
-    """Return of how many pieces the records of each run are."""
+    """Return the number of subrecords of the records in each run."""
     return file._core.runs()[:, 4]

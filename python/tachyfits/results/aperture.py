@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 @public
 @dataclass(frozen=True, eq=False)
 class Photometry:
-    """Fluxes of regions: arrays with one value for each.
+    """Fluxes of regions: arrays with one value for each region.
 
     Attributes
     ----------
     regions
         The regions.
     flux, error
-        The flux less the background, and its standard error, as quantities; magnitudes for
+        Background-subtracted flux and its standard error, as quantities; magnitudes for
         ``unit="mag(AB)"``.
     area
-        Pixels in the region, with parts of pixels.
+        Pixels in the region, including fractions of pixels.
     background, noise
-        What was subtracted from each pixel, and the standard deviation of a pixel, in the unit of
-        the pixels; NaN without.
+        Background subtracted from each pixel, and standard deviation of a pixel, in the unit of the
+        pixels; NaN if not measured.
     unit
-        The unit of the pixels.
+        Unit of the pixels.
     """
 
     regions: list[Region]
@@ -58,7 +58,7 @@ class Photometry:
         pixel_unit: str | None,
         is_magnitude: bool,
     ) -> Photometry:
-        """Return the result of numbers in a unit, perhaps as AB magnitudes."""
+        """Return the result for numbers in a unit, converted to AB magnitudes if requested."""
         import astropy.units as u
 
         own, errors = flux * unit, error * unit
@@ -74,11 +74,11 @@ class Photometry:
 
     @property
     def labels(self) -> list[str]:
-        """The label of each region, or the region itself as text."""
+        """Label of each region, or the region itself as text."""
         return [item.label or str(item) for item in self.regions]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the columns by their names: lists of plain numbers, units as text."""
+        """Return the columns by name: lists of plain numbers, units as text."""
         return {
             "region": self.labels,
             "flux": self.flux.value.tolist(),
@@ -92,7 +92,7 @@ class Photometry:
         }
 
     def to_astropy(self) -> astropy.table.QTable:
-        """Return a table of astropy with a row for each region.
+        """Return an astropy table with a row for each region.
 
         Examples
         --------

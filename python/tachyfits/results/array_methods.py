@@ -1,4 +1,4 @@
-"""Reductions of measured values, as methods of NumPy's arrays; undefined values are ignored."""
+"""Reductions of measured values, as methods of NumPy arrays; undefined values are ignored."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-#: An axis of NumPy, several, or None: all of them.
+#: A NumPy axis, several, or None: all of them.
 ArrayAxis: TypeAlias = "int | tuple[int, ...] | None"
 
 
 class ArrayMethods:
-    """The reductions of arrays: NaN is ignored, as by the reductions of images.
+    """Reductions of arrays that ignore NaN, like the reductions of images.
 
-    A result has the unit of the values, and is a number, or an array where ``axis`` keeps others
-    (NumPy's numbers: 0 is y of a plane). It is NaN if no value is defined. NumPy's functions call
-    these methods: ``numpy.max(plane)`` ignores NaN.
+    A result has the unit of the values, and is a number, or an array of the axes that ``axis`` does
+    not name (NumPy's numbers: 0 is y of a plane). It is NaN if no value is defined. NumPy's
+    functions call these methods: ``numpy.max(plane)`` ignores NaN.
     """
 
     values: NDArray[np.float64]
@@ -31,7 +31,7 @@ class ArrayMethods:
         axis
             Axis or axes to reduce, as NumPy numbers; None: all.
         out, **options
-            As in NumPy: ``keepdims``.
+            As in NumPy, including ``keepdims``.
 
         Examples
         --------
@@ -52,8 +52,8 @@ class ArrayMethods:
         self, axis: ArrayAxis = None, dtype: Any = None, out: Any = None, **options: Any
     ) -> Any:
         """Return the sum of the defined values; parameters as of `max`."""
-        found = np.nansum(self.values, axis=axis, dtype=dtype, **options)
-        return _given(np.where(self.count(axis, **options) > 0, found, np.nan), out)
+        sums = np.nansum(self.values, axis=axis, dtype=dtype, **options)
+        return _given(np.where(self.count(axis, **options) > 0, sums, np.nan), out)
 
     def mean(
         self, axis: ArrayAxis = None, dtype: Any = None, out: Any = None, **options: Any
@@ -98,7 +98,7 @@ class ArrayMethods:
     def argmin(self, axis: int | None = None, out: Any = None, **options: Any) -> Any:
         """Return the index of the first least value along an axis; None: of the flattened array.
 
-        -1 if no value is defined, as of images. `numpy.unravel_index` gives the pixel.
+        -1 if no value is defined, as for images. `numpy.unravel_index` gives the pixel.
 
         Examples
         --------
@@ -110,13 +110,13 @@ class ArrayMethods:
         return self._place(np.fmin, axis, out, options)
 
     def _extreme(self, ufunc: np.ufunc, axis: ArrayAxis, out: Any, options: dict[str, Any]) -> Any:
-        # fmax and fmin give NaN only where nothing else is there.
+        # fmax and fmin give NaN only if all values are NaN.
         return _given(ufunc.reduce(self.values, axis=axis, initial=np.nan, **options), out)
 
     def _quiet(
         self, function: Callable[..., Any], axis: ArrayAxis, out: Any, **options: Any
     ) -> Any:
-        """Return a result of NumPy without its warnings that no value is defined."""
+        """Return a result of NumPy, without warnings about all-NaN input."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             return _given(function(self.values, axis=axis, **options), out)
@@ -129,7 +129,7 @@ class ArrayMethods:
 
 
 def _given(values: Any, out: Any) -> Any:
-    """Return a result as NumPy does: a scalar, an array, or the array that was given for it."""
+    """Return a result as NumPy does: a scalar, an array, or ``out`` if it is an array."""
     if out is None:
         return np.asarray(values)[()]
     np.copyto(out, values)

@@ -1,6 +1,6 @@
-"""Fits of spectra: Gaussian lines and baselines, of every pixel as maps or of one spectrum.
+"""Fits of spectra: Gaussian lines and baselines, as maps of every pixel or of one spectrum.
 
-The engine fits. This gives its numbers names and units, and writes them.
+The engine fits. This module adds names and units to its numbers, and writes them.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ FLAGS = {
     5: "a parameter reached its limit",
 }
 
-#: The most Gaussians, and the highest orders of a baseline with them and alone.
+#: Maximum number of Gaussians, and maximum orders of a baseline with them and alone.
 MOST_LINES, MOST_JOINT_ORDER, MOST_ORDER = 3, 5, 9
 
-#: The most steps of a fit.
+#: Maximum number of steps of a fit.
 ITERATIONS = 100
 
-#: Numbers of a Gaussian as the engine gives them.
+#: Numbers of a Gaussian, in the engine's order.
 NUMBERS = (
     "amplitude", "amplitude_error", "centre", "centre_error", "fwhm", "fwhm_error", "integral",
     "integral_error",
@@ -63,11 +63,11 @@ class GaussianMaps:
     amplitude, amplitude_error
         The value at the centre, in the unit of the pixels, and its standard error.
     centre, centre_error
-        The coordinate of the centre, in the unit of the spectral axis.
+        Coordinate of the centre, in the unit of the spectral axis.
     fwhm, fwhm_error
-        The full width at half maximum, in the same unit: 2.3548 standard deviations.
+        Full width at half maximum, in the same unit: 2.3548 standard deviations.
     integral, integral_error
-        The integral over the axis, as of moment 0; its error has the covariance of amplitude and
+        Integral over the axis, as in moment 0; its error includes the covariance of amplitude and
         width.
     """
 
@@ -83,7 +83,7 @@ class GaussianMaps:
 
 @dataclass(frozen=True, eq=False)
 class _Maps:
-    """Maps that every fit has."""
+    """Maps common to all fits."""
 
     baseline: tuple[Plane, ...]
     baseline_errors: tuple[Plane, ...]
@@ -96,13 +96,13 @@ class _Maps:
 
     def _named(self) -> dict[str, Plane]:
         """Return the planes by the names of their HDUs."""
-        named = {}
+        planes = {}
         for power, (plane, error) in enumerate(
             zip(self.baseline, self.baseline_errors, strict=True)
         ):
-            named[f"BASELINE{power}"] = plane
-            named[f"BASELINE{power}_ERROR"] = error
-        return named | {
+            planes[f"BASELINE{power}"] = plane
+            planes[f"BASELINE{power}_ERROR"] = error
+        return planes | {
             "RMS": self.rms, "CHI2": self.chi2, "CHANNELS": self.channels, "FLAGS": self.flags,
         }  # fmt: skip
 
@@ -114,7 +114,7 @@ class _Maps:
         checksum: bool = False,
         sync: bool = False,
     ) -> None:
-        """Write every map as an image HDU; EXTNAME says which, such as AMPLITUDE1 and FLAGS.
+        """Write every map as an image HDU, named by EXTNAME, such as AMPLITUDE1 and FLAGS.
 
         Parameters
         ----------
@@ -140,8 +140,8 @@ class _Maps:
 class GaussianFits(_Maps, Sequence[GaussianMaps]):
     """Fits of Gaussians to the spectrum of each pixel: a sequence of `GaussianMaps`.
 
-    ``fits[0]`` is the Gaussian of the greatest absolute amplitude in each pixel, then come the
-    others. Pixels whose fit failed are NaN in every map except ``channels`` and ``flags``.
+    ``fits[0]`` is the Gaussian of the greatest absolute amplitude in each pixel; the others follow.
+    Pixels whose fit failed are NaN in every map except ``channels`` and ``flags``.
 
     Attributes
     ----------
@@ -149,15 +149,15 @@ class GaussianFits(_Maps, Sequence[GaussianMaps]):
         Coefficients of the powers 0, 1, ... of the distance to ``reference``, in the unit of the
         pixels per power of the unit of the axis; empty without a baseline.
     reference
-        The coordinate of the channel in the middle.
+        Coordinate of the middle channel.
     rms
-        The noise as the residuals have it: the square root of the sum of their squares over the
-        number of channels less that of parameters.
+        Noise estimated from the residuals: the square root of the sum of their squares over the
+        number of channels minus the number of parameters.
     chi2
-        The sum of the squared residuals, divided by the squared noise if that is given; otherwise
-        in the squared unit of the pixels.
+        Sum of the squared residuals, divided by the squared noise if that was passed; otherwise in
+        the squared unit of the pixels.
     channels
-        How many channels were fitted.
+        Number of fitted channels.
     flags
         0 where the fit converged, otherwise a key of `GaussianFits.meanings`; NaN outside of
         regions.
@@ -211,7 +211,7 @@ def _text(name: str, what: str, flags: Plane) -> str:
 @public
 @dataclass(frozen=True)
 class Gaussian:
-    """One Gaussian of a spectrum; numbers as of `GaussianMaps`."""
+    """One Gaussian of a spectrum; attributes as of `GaussianMaps`."""
 
     amplitude: float
     amplitude_error: float
@@ -231,11 +231,11 @@ class SpectrumFit(Sequence[Gaussian]):
     Attributes
     ----------
     spectrum
-        The fitted spectrum; its unit and that of its axis are those of the numbers.
+        The fitted spectrum; the numbers have its unit and that of its axis.
     baseline, baseline_errors
         Coefficients of powers of the distance to ``reference``.
     reference
-        The coordinate of the channel in the middle.
+        Coordinate of the middle channel.
     rms, chi2, channels
         As of `GaussianFits`.
     flag
@@ -266,7 +266,7 @@ class SpectrumFit(Sequence[Gaussian]):
 
     @property
     def model(self) -> Spectrum:
-        """The sum of the Gaussians and the baseline on the channels of the spectrum."""
+        """Sum of the Gaussians and the baseline on the channels of the spectrum."""
         x = self.spectrum.axis.values
         values = np.zeros(len(x))
         for power, coefficient in enumerate(self.baseline):
@@ -288,12 +288,12 @@ class SpectrumFit(Sequence[Gaussian]):
         return f"<tachyfits SpectrumFit: {'; '.join(lines)}>"
 
 
-# Requests of the engine, which maps and spectra share.
+# Requests to the engine, shared by maps and spectra.
 
 
 @dataclass(frozen=True)
 class FitRequest:
-    """A checked request for a fit of Gaussians to channels with some coordinates."""
+    """A validated request to fit Gaussians to channels with coordinates."""
 
     n: int
     baseline: int | None
@@ -304,7 +304,7 @@ class FitRequest:
     def of(
         n: int, baseline: int | None, noise: Any, limits: Any, unit: str | None, axis: FitAxis
     ) -> FitRequest:
-        """Check arguments; ``unit`` is that of the pixels.
+        """Validate the arguments; ``unit`` is the unit of the pixels.
 
         Raises
         ------
@@ -322,20 +322,20 @@ class FitRequest:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Keywords of the engine's function."""
+        """Keyword arguments of the engine's function."""
         return {"baseline": self.baseline, "noise": self.noise, "iterations": ITERATIONS}
 
 
 @dataclass(frozen=True)
 class FitAxis:
-    """Coordinates of the channels of a fit, and the widths of these."""
+    """Coordinates and widths of the channels of a fit."""
 
     values: NDArray[np.float64]
     widths: NDArray[np.float64]
 
 
 def order_of(order: Any, most: int) -> int:
-    """Return the order of a baseline; UsageError if it is not one."""
+    """Return the order of a baseline; UsageError if it is invalid."""
     number = whole_number(order, least=0)
     if number is None or number > most:
         raise usage(f"invalid order {order!r} of a baseline: expected 0 to {most}", "use 0 or 1")
@@ -360,7 +360,7 @@ def _limits(limits: Any, axis: FitAxis) -> list[tuple[float, float]]:
     """Return the limits of amplitudes, centres and standard deviations."""
     low, high = float(axis.values.min()), float(axis.values.max())
     least = float(np.min(axis.widths))
-    found = {
+    bounds = {
         "amplitude": (-math.inf, math.inf),
         "centre": (low, high),
         "fwhm": (least, max(high - low, least)),
@@ -369,33 +369,36 @@ def _limits(limits: Any, axis: FitAxis) -> list[tuple[float, float]]:
         'use limits={"fwhm": (2, 20), "amplitude": (0, None)}', "use --fwhm 2,20 --amplitude 0,1"
     )
     with foreign_errors(f"invalid limits {limits!r}", hint):
-        given = dict(limits or {})
-        for name, (lowest, highest) in found.items():
-            one, other = given.pop(name, (None, None))
-            found[name] = (
-                lowest if one is None else float(one), highest if other is None else float(other)
+        requests = dict(limits or {})
+        for name, (lowest, highest) in bounds.items():
+            start, end = requests.pop(name, (None, None))
+            bounds[name] = (
+                lowest if start is None else float(start),
+                highest if end is None else float(end),
             )  # fmt: skip
-    if given:
-        raise usage(f"invalid limit of {next(iter(given))!r}: expected {', '.join(found)}", hint)
-    for name, (one, other) in found.items():
-        if not one <= other or (name == "fwhm" and not one > 0):
+    if requests:
+        raise usage(
+            f"invalid limit of {next(iter(requests))!r}: expected {', '.join(bounds)}", hint
+        )
+    for name, (start, end) in bounds.items():
+        if not start <= end or (name == "fwhm" and not start > 0):
             raise usage(
                 f"invalid limits of {name}: expected low <= high"
-                f"{', above 0' * (name == 'fwhm')}, found {one:g} and {other:g}",
+                f"{', above 0' * (name == 'fwhm')}, found {start:g} and {end:g}",
                 hint,
             )
     return [
-        found["amplitude"], found["centre"], (found["fwhm"][0] / FWHM, found["fwhm"][1] / FWHM),
+        bounds["amplitude"], bounds["centre"], (bounds["fwhm"][0] / FWHM, bounds["fwhm"][1] / FWHM),
     ]  # fmt: skip
 
 
 def reference_of(values: NDArray[np.float64]) -> float:
-    """Return the coordinate about which coefficients are: of the channel in the middle."""
+    """Return the reference coordinate of the coefficients, that of the middle channel."""
     return float(values[len(values) // 2])
 
 
 def power_unit(unit: str | None, axis: str, power: int) -> str | None:
-    """Return the unit of pixels per power of that of the axis, as a header writes it.
+    """Return the unit of pixels per power of the axis unit, as written in a header.
 
     >>> power_unit("Jy/beam", "km/s", 1), power_unit("K", "km/s", 0), power_unit(None, "Hz", 2)
     ('Jy beam-1 s km-1', 'K', 'Hz-2')
@@ -419,7 +422,7 @@ def units_of(unit: str | None, axis: str) -> list[str | None]:
 
 
 def squared(unit: str | None, noise: float | None) -> str | None:
-    """Return the unit of chi²: none with a noise."""
+    """Return the unit of chi²: "" if the noise is set."""
     if noise is not None or not unit:
         return None
     own = pixel_unit(unit)
@@ -427,7 +430,7 @@ def squared(unit: str | None, noise: float | None) -> str | None:
 
 
 def fitted(spectrum: Spectrum, used: NDArray[np.bool_], request: FitRequest) -> SpectrumFit:
-    """Fit Gaussians to the channels of a spectrum that are ``used``."""
+    """Fit Gaussians to the channels of a spectrum where ``used`` is true."""
     x = np.ascontiguousarray(spectrum.axis.values[used])
     values = np.ascontiguousarray(spectrum.values[used], dtype=np.float64)
     row = _core.fit_spectra(values, request.n, x, request.limits, **request.options)

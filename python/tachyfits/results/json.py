@@ -9,9 +9,9 @@ from tachyfits.base.lazy_numpy import np
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: arrays are lists, complex numbers pairs.
+    """Return a value in JSON types: arrays become lists, complex numbers pairs.
 
-    JSON has no NaN, and no infinities: an undefined number is null, an infinite one is text.
+    JSON has neither NaN nor infinities: an undefined number is null, an infinite one is text.
 
     >>> import numpy as np
     >>> plain({"a": float("nan"), "b": (1, np.float64(0.5)), "c": float("-inf"), "d": 1 + 2j})
@@ -20,7 +20,7 @@ def plain(value: Any) -> Any:
     [1.0, 'Infinity']
     """
     if hasattr(value, "tolist"):
-        # NumPy's arrays and scalars. Spectra have many numbers, and most have no other ones.
+        # NumPy arrays and scalars. Spectra have many numbers, most of them all finite.
         if value.dtype.kind in "biu" or (value.dtype.kind == "f" and np.isfinite(value).all()):
             return value.tolist()
         return plain(value.tolist())

@@ -1,6 +1,6 @@
-"""Measured values: what a plane and a spectrum share. Arrays with a unit and a header.
+"""Measured values: arrays with a unit and a header, the common base of planes and spectra.
 
-Operators work element by element as NumPy's do, and the unit follows as astropy's do.
+Operators work element by element as in NumPy, and units follow astropy's rules.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _Self = TypeVar("_Self", bound="Measured")
 
 
 class Measured(ArrayMethods, NDArrayOperatorsMixin, ABC):
-    """Values with a unit and a header; `Plane` and `Spectrum` say of what."""
+    """Values with a unit and a header; the base class of `Plane` and `Spectrum`."""
 
     _data_kind = "measured"
 
@@ -58,7 +58,7 @@ class Measured(ArrayMethods, NDArrayOperatorsMixin, ABC):
 
     @abstractmethod
     def _changed(self: _Self, values: NDArray[Any], unit: str | None, other: Any = None) -> _Self:
-        """Return the same of other values; ``other`` is a second operand of the same kind."""
+        """Return a copy with other values; ``other`` is a second operand of the same kind."""
 
     @abstractmethod
     def _cut(self: _Self, section: Section) -> _Self:
@@ -66,10 +66,10 @@ class Measured(ArrayMethods, NDArrayOperatorsMixin, ABC):
 
     @abstractmethod
     def _grid(self) -> Grid:
-        """Return where the values are, for values that are combined."""
+        """Return the positions of the values, to check values that are combined."""
 
     def _compare(self, other: Measured) -> None:
-        """Tell where another operand has its values at other places."""
+        """Warn if another operand has its values at other positions."""
         tell_differences((self, other))
 
     if not TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Measured(ArrayMethods, NDArrayOperatorsMixin, ABC):
         return self.__dict__ | {"report": None}
 
     def as_written(self, header: Any = None) -> tuple[NDArray[Any], Any]:
-        """Return the array and the header of the image that is written, unless another is given."""
+        """Return the array and the header of the image to write, unless ``header`` replaces it."""
         return self.values, self.header if header is None else header
 
     @property
@@ -111,7 +111,7 @@ class Measured(ArrayMethods, NDArrayOperatorsMixin, ABC):
 
     @property
     def quantity(self) -> astropy.units.Quantity:
-        """The values as a quantity of astropy; dimensionless without a unit.
+        """The values as an astropy quantity; dimensionless without a unit.
 
         Raises
         ------
@@ -124,11 +124,11 @@ class Measured(ArrayMethods, NDArrayOperatorsMixin, ABC):
         return u.Quantity(self.values, unit, copy=False)
 
     def to(self: _Self, unit: Any, *, frequency: Any = None, beam: Any = None) -> _Self:
-        """Return the same in another unit, as text or of astropy.
+        """Return the same values in another unit, as text or an astropy unit.
 
         Units of brightness are converted as by `Image.to`, with the beam of the header. A spectrum
-        has the frequencies of its channels; a plane that of the channels that it was made of
-        (OBSFREQ), with a warning where they differ too much for one factor.
+        has the frequencies of its channels; a plane the mean frequency of its source channels
+        (OBSFREQ), with a warning if they differ too much for one factor.
 
         Parameters
         ----------
@@ -153,14 +153,14 @@ class Measured(ArrayMethods, NDArrayOperatorsMixin, ABC):
         return self._changed((values * factor).reshape(self.shape), text)
 
     def to_xarray(self) -> xarray.DataArray:
-        """Return the same as an array of xarray; see `Image.to_xarray`."""
+        """Return the values as an xarray array; see `Image.to_xarray`."""
         array: xarray.DataArray = upper.data_array(self)
         return array
 
     def clip(
         self: _Self, low: Any = None, high: Any = None, out: None = None, **options: Any
     ) -> _Self:
-        """Return the values limited to a range, whose ends may be quantities; None: no end."""
+        """Return the values limited to a range, whose ends may be quantities; None: no limit."""
         if out is not None or options:
             raise usage(
                 "a clipped result takes two ends alone", either("use np.clip(result.values, ...)")
@@ -173,7 +173,7 @@ class Measured(ArrayMethods, NDArrayOperatorsMixin, ABC):
         return self._changed(np.round(self.values, decimals), self.unit)
 
     def to_image(self) -> Image:
-        """Return the same as an image in memory, with every method of images.
+        """Return the values as an image in memory, with every method of images.
 
         Examples
         --------
@@ -189,8 +189,8 @@ class Measured(ArrayMethods, NDArrayOperatorsMixin, ABC):
     def _part(self: _Self, index: Any) -> _Self:
         """Return the part that a region or a range of channels cuts out."""
         section = upper.section_of(self.to_image(), index)
-        kept = [axis for axis in range(len(section.ranges)) if axis != self._kept]
-        return self._cut(Section(tuple(section.ranges[axis] for axis in kept)))
+        axes = [axis for axis in range(len(section.ranges)) if axis != self._kept]
+        return self._cut(Section(tuple(section.ranges[axis] for axis in axes)))
 
     @property
     def _kept(self) -> int | None:
@@ -222,11 +222,11 @@ class Measured(ArrayMethods, NDArrayOperatorsMixin, ABC):
             either("(a == b).all() tells whether all values are equal"),
         )
 
-    # NumPy's mixin compares element by element, so objects are distinguished by identity.
+    # NumPy's mixin compares element by element, so objects are hashed by identity.
     __hash__ = object.__hash__
 
     def _not_in_place(self, other: object) -> Any:
-        """Leave ``a -= b`` to ``a = a - b``: the values of a result may be shared."""
+        """Convert ``a -= b`` to ``a = a - b``: the values of a result may be shared."""
         return NotImplemented
 
     __iadd__ = __isub__ = __imul__ = __imatmul__ = _not_in_place
@@ -237,19 +237,19 @@ class Measured(ArrayMethods, NDArrayOperatorsMixin, ABC):
         return as_array(self.values, dtype, copy)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """Return a function of NumPy: of the same kind with its unit, or an array of truth values.
+        """Apply a NumPy function; the result has the same kind and a unit, or is an array of bool.
 
-        A plane beside an image gives an image.
+        A plane combined with an image gives an image.
         """
-        if any(isinstance(given, Measured) for given in options.get("out", ())):
+        if any(isinstance(value, Measured) for value in options.get("out", ())):
             what = type(self).__name__.lower()
             raise usage(
                 f"invalid out of {ufunc.__name__}: expected an array, found a {what}",
                 either(f"give its array, out={what}.values, or take the result"),
             )
-        if any(hasattr(type(given), "_core_image") for given in inputs):
+        if any(hasattr(type(value), "_core_image") for value in inputs):
             return NotImplemented
-        operands = [_operand(given) for given in inputs]
+        operands = [_operand(value) for value in inputs]
         arrays = [values for values, _ in operands]
         if method != "__call__" or options or ufunc.nout > 1 or len(inputs) > 2:
             return getattr(ufunc, method)(*arrays, **options)
@@ -258,11 +258,11 @@ class Measured(ArrayMethods, NDArrayOperatorsMixin, ABC):
         if any(units):
             power = arrays[-1][()] if not arrays[-1].ndim else None
             right = units[1] if len(units) > 1 else ""
-            found = outcome(UFUNCS.get(ufunc, ufunc.__name__), units[0], right, power)
-            unit = found.unit
-            if found.factor != 1:
-                arrays[-1] = arrays[-1] * found.factor
-        others = [given for given in inputs if isinstance(given, Measured) and given is not self]
+            result = outcome(UFUNCS.get(ufunc, ufunc.__name__), units[0], right, power)
+            unit = result.unit
+            if result.factor != 1:
+                arrays[-1] = arrays[-1] * result.factor
+        others = [value for value in inputs if isinstance(value, Measured) and value is not self]
         other = others[0] if others else None
         if other is not None:
             self._compare(other)
@@ -274,7 +274,7 @@ class Measured(ArrayMethods, NDArrayOperatorsMixin, ABC):
 
 
 def is_world(index: Any) -> bool:
-    """Say whether an index is in world coordinates: text, a region, or a range of quantities.
+    """Return whether an index is in world coordinates: text, a region, or a range of quantities.
 
     >>> is_world("5..15 km/s"), is_world("icrs; circle(10, 20, 0.1)"), is_world(slice(5, 15))
     (True, True, False)
@@ -286,35 +286,35 @@ def is_world(index: Any) -> bool:
 
 
 def has_unit(value: Any) -> bool:
-    """Say whether something is a quantity, a unit, or a plane or spectrum with a unit."""
+    """Return whether a value is a quantity, a unit, or a plane or spectrum with a unit."""
     return is_quantity(value) or (isinstance(value, Measured) and bool(value.unit))
 
 
 def unit_parts(value: Any) -> tuple[Any, str]:
-    """Return the number or the array of what `has_unit`, and its unit."""
+    """Return the number or the array of a value that `has_unit`, and its unit."""
     if isinstance(value, Measured):
         return value.values, value.unit or ""
     return parts_of(value)
 
 
 def amount(value: Any, units: Iterable[str] = ()) -> tuple[Any, str]:
-    """Return what `has_unit` as a number or an array and its unit.
+    """Return a value that `has_unit` as a number or an array, and its unit.
 
-    That is the first of ``units`` that it can be converted to, as it is written there.
+    The unit is the first of ``units`` that it converts to, in the spelling of ``units``.
     """
     number, own = unit_parts(value)
-    known = pixel_unit(own) if own else None
-    if known is None:
+    parsed = pixel_unit(own) if own else None
+    if parsed is None:
         return number, own
     for text in units:
         unit = pixel_unit(text)
-        if unit is not None and unit.is_equivalent(known):
-            return number * float(known.to(unit)), text
+        if unit is not None and unit.is_equivalent(parsed):
+            return number * float(parsed.to(unit)), text
     return number, own
 
 
 def unmasked(values: Any) -> NDArray[Any]:
-    """Return values as an array; NaN where a masked array hides them.
+    """Return values as an array; masked elements become NaN.
 
     >>> unmasked(np.ma.array([1, 2], mask=[False, True]))
     array([ 1., nan])
@@ -336,7 +336,7 @@ def _operand(value: Any) -> tuple[NDArray[Any], str | None]:
 
 
 def as_array(values: NDArray[Any], dtype: Any, copy: bool | None) -> NDArray[Any]:
-    """Follow NumPy's protocol of conversion (``__array__``) for values already in memory."""
+    """Implement NumPy's conversion protocol (``__array__``) for values already in memory."""
     array = values if dtype is None else values.astype(dtype, copy=False)
     if copy is False and array is not values:
         raise ValueError("a conversion to another type cannot be made without a copy")
@@ -344,7 +344,7 @@ def as_array(values: NDArray[Any], dtype: Any, copy: bool | None) -> NDArray[Any
 
 
 def with_unit(header: Header, unit: str | None) -> Header:
-    """Return a header with this BUNIT, or without one."""
+    """Return a header with this BUNIT, or without BUNIT."""
     if unit == header.get("BUNIT"):
         return header
     return header.replaced({"BUNIT": unit} if unit else {}, without=() if unit else ("BUNIT",))
@@ -359,14 +359,14 @@ def cut_header(
     """Return the header of a section of an array of this shape, and its companions."""
     cards = [tuple(card) for card in header.cards]
     image = plane_file(np.empty(shape), cards, companions).hdu(0).image()
-    kept = list(range(len(shape)))
-    found = image.result_cards(list(ranges), kept=kept, with_tables=True)
-    tables = image.result_tables(list(ranges), kept=kept) if companions else b""
-    return with_unit(Header(found), header.get("BUNIT")), tables
+    axes = list(range(len(shape)))
+    result_cards = image.result_cards(list(ranges), kept=axes, with_tables=True)
+    tables = image.result_tables(list(ranges), kept=axes) if companions else b""
+    return with_unit(Header(result_cards), header.get("BUNIT")), tables
 
 
 def both(one: str, other: str) -> str:
-    """Return what a result of two is called."""
+    """Return the name of a result of two operands."""
     return one if other in one.split(", ") else f"{one}, {other}"
 
 

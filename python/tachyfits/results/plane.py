@@ -1,7 +1,7 @@
-"""Results with coordinates: a Plane of the sky and a Spectrum.
+"""Results with coordinates: a Plane of the sky.
 
-They hold numbers, a unit and a header, and can write themselves. `tachyfits.plot` draws them,
-imported on demand.
+It holds values, a unit and a header, and can be written. `tachyfits.plot` draws it, imported on
+demand.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class PictureOptions(TypedDict, total=False):
-    """Keywords of `Plane.plot` and `Plane.png`; see `tachyfits.plot.plane_figure`."""
+    """Keyword arguments of `Plane.plot` and `Plane.png`; see `tachyfits.plot.plane_figure`."""
 
     cmap: Any
     contours: Any
@@ -59,12 +59,12 @@ class PictureOptions(TypedDict, total=False):
 @public
 @dataclass(frozen=True, eq=False)
 class Plane(Measured):
-    """A picture of the sky made from a cube: an array with a unit and coordinates.
+    """A picture of the sky from a cube: an array with a unit and coordinates.
 
     Arithmetic, NumPy functions and slices give planes with the right unit and coordinates;
-    comparisons give arrays of bool. Other indices give numbers and arrays: ``plane[3, 4]``, and by
-    a SkyCoord the value of the pixel that has it, NaN beyond the plane. A region as index, or the
-    text of one, gives the rectangle around it. ``max``, ``mean`` and the like ignore undefined
+    comparisons give arrays of bool. Other indices give numbers and arrays: ``plane[3, 4]``; a
+    SkyCoord gives the value of the pixel at that position, NaN beyond the plane. A region as index,
+    or its text, gives the rectangle around it. ``max``, ``mean`` and the like ignore undefined
     pixels.
 
     Attributes
@@ -72,20 +72,20 @@ class Plane(Measured):
     values
         float64, shape (y, x).
     unit
-        The unit of ``values``, None if the file has none.
+        Unit of ``values``; None if the file has none.
     header
         World coordinates of the two axes and the other cards of the cube's header.
     name
         Name of the values: "mean", "moment 1", ...
     kept_axis
-        NumPy axis of the collapsed axis, of length 1, in the file that `write` makes and in
-        ``header``; None if it is removed.
+        NumPy axis of the collapsed axis, with length 1, in written files and in ``header``; None if
+        it is removed.
     report
         Cost of computing it; for planes computed together, of all of them.
     source
         The source file: the title of its picture if the header has no OBJECT.
     companions
-        HDUs that the coordinates need, as `write` puts them into the file: tables of -TAB axes, and
+        HDUs that the coordinates need, which `write` adds to the file: tables of -TAB axes, and
         corrections of pixels (CPDIS, D2IM). Empty for other planes.
     """
 
@@ -120,7 +120,7 @@ class Plane(Measured):
         return super().__getitem__(index)
 
     def _at(self, position: Any) -> Any:
-        """Return the values of the pixels that have positions on the sky; NaN beyond the plane."""
+        """Return the values of the pixels at positions on the sky; NaN beyond the plane."""
         x, y = (
             np.floor(np.asarray(at) + 0.5)
             for at in self.to_image().coordinates.world_to_pixel(position)[:2]
@@ -145,7 +145,7 @@ class Plane(Measured):
         )
 
     def as_written(self, header: Any = None) -> tuple[NDArray[Any], Any]:
-        """Return the array and the header of the image that is written, unless another is given."""
+        """Return the array and the header of the image to write, unless ``header`` replaces it."""
         values, header = super().as_written(header)
         return values if self.kept_axis is None else np.expand_dims(values, self.kept_axis), header
 
@@ -163,13 +163,13 @@ class Plane(Measured):
 
     @property
     def wcs(self) -> astropy.wcs.WCS:
-        """World coordinates of the two axes of ``values``, by astropy."""
-        kept = self.kept_axis
-        world = self._world(2 if kept is None else 3).wcs()
-        if kept is None:
+        """World coordinates of the two axes of ``values``, as an astropy WCS."""
+        kept_axis = self.kept_axis
+        world = self._world(2 if kept_axis is None else 3).wcs()
+        if kept_axis is None:
             return world
-        # WCS numbers are those of FITS: NAXIS3 is NumPy axis 0 of three.
-        return world.sub([number for number in (1, 2, 3) if number != 3 - kept])
+        # WCS numbers are FITS numbers: NAXIS3 is NumPy axis 0 of three.
+        return world.sub([number for number in (1, 2, 3) if number != 3 - kept_axis])
 
     def write(
         self,
@@ -203,14 +203,14 @@ class Plane(Measured):
         overwrite: bool = True,
         **options: Unpack[PictureOptions],
     ) -> None:
-        """Draw the plane with axes and a colour bar into a PNG (or SVG or PDF, by the name).
+        """Draw the plane with axes and a colour bar to a PNG (or SVG or PDF, by the name).
 
         Parameters
         ----------
         path
-            The picture.
+            File name of the picture.
         overwrite
-            Replace an older picture.
+            Replace an existing picture.
         **options
             As in `tachyfits.plot.plane_figure`: ``cmap``, ``contours``, ``title``, ``figsize``,
             ``stretch``, ``limits``, ...
@@ -231,7 +231,7 @@ class Plane(Measured):
         return figure
 
     def to_astropy(self) -> astropy.nddata.CCDData:
-        """Return CCDData of astropy: unit, coordinates, header, and a mask of undefined pixels.
+        """Return an astropy CCDData: unit, coordinates, header, and a mask of undefined pixels.
 
         Examples
         --------
@@ -245,12 +245,12 @@ class Plane(Measured):
 
     @classmethod
     def from_nddata(cls, data: Any) -> Plane:
-        """Return CCDData or NDData of astropy, of two axes, as a plane; masked pixels are NaN."""
+        """Return an astropy CCDData or NDData, of two axes, as a plane; masked pixels are NaN."""
         plane: Plane = upper.plane_of(data)
         return plane
 
     def to_projection(self) -> spectral_cube.Projection:
-        """Return a projection of spectral-cube: values, unit, coordinates and beam.
+        """Return a spectral-cube projection: values, unit, coordinates and beam.
 
         Raises
         ------
@@ -262,7 +262,7 @@ class Plane(Measured):
 
     @classmethod
     def from_projection(cls, projection: Any) -> Plane:
-        """Return a projection or a slice of spectral-cube as a plane."""
+        """Return a spectral-cube projection or slice as a plane."""
         plane: Plane = upper.plane_of_projection(projection)
         return plane
 

@@ -1,7 +1,7 @@
-"""Units of what operators make: the one rule for images, planes and spectra with quantities.
+"""Units of results of operators: one rule for images, planes and spectra with quantities.
 
-A unit is the text of a header here: "" for a number without one, None where it is not known.
-astropy is imported when two units meet; a quantity of it is recognised without importing it.
+A unit is text as in a header here: "" for a plain number, None if unknown. astropy is imported when
+two units are combined; its quantities are recognised without importing it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _ALIKE = (
     "nextafter",
 )  # fmt: skip
 
-#: Operators of operands of one unit that give a truth value.
+#: Operators on operands of one unit whose result is a truth value.
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
-#: Functions that give a truth value, whatever the units.
+#: Functions whose result has no unit, whatever the units of the operands.
 _TRUTHS = ("&", "|", "not", "isnan", "isfinite", "isinf", "sign", "signbit")
 
 #: Functions of one operand that keep its unit.
@@ -40,7 +40,7 @@ _POWERS = {"sqrt": 0.5, "square": 2, "cbrt": 1 / 3, "reciprocal": -1}
 _ANGLES = ("sin", "cos", "tan")
 
 
-#: NumPy's functions, by the operator or the function of expressions that does the same.
+#: NumPy functions and the equivalent operator or function of expressions.
 UFUNCS: dict[np.ufunc, str] = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/", np.floor_divide: "//",
     np.remainder: "%", np.power: "**", np.less: "<", np.less_equal: "<=", np.greater: ">",
@@ -60,14 +60,15 @@ SIGNS = {"negative": "-", "positive": "+", "not": "~"}
 
 @dataclass(frozen=True)
 class Outcome:
-    """The unit of a result, and what the second operand is multiplied by before.
+    """Unit of a result, and the factor of the second operand.
 
     Attributes
     ----------
     unit
-        "" for a number, None where the unit is not known.
+        "" for a number, None if the unit is unknown.
     factor
-        Takes the second operand to the unit of the first; the only one to radians or to a number.
+        Converts the second operand to the unit of the first; a single operand to radians or to a
+        number.
     """
 
     unit: str | None
@@ -75,13 +76,13 @@ class Outcome:
 
 
 def is_quantity(value: Any) -> bool:
-    """Say whether something is a quantity or a unit of astropy."""
+    """Return whether a value is an astropy quantity or unit."""
     units = sys.modules.get("astropy.units")
     return units is not None and isinstance(value, (units.Quantity, units.UnitBase))
 
 
 def parts_of(quantity: Any) -> tuple[Any, str]:
-    """Return the number or the array of a quantity, and its unit; a unit alone is one of it."""
+    """Return the number or the array of a quantity, and its unit; a unit counts as one of it."""
     import astropy.units as u
 
     if isinstance(quantity, u.UnitBase):
@@ -102,26 +103,26 @@ def number_in(value: Any, unit: str | None, name: str) -> float:
     Raises
     ------
     UsageError
-        The units cannot be converted, or the value is not one number.
+        The units are incompatible, or the value is not a single number.
 
     >>> number_in(2, "K", "threshold")
     2.0
     """
     factor = 1.0
     if is_quantity(value):
-        value, given = parts_of(value)
-        factor = outcome("<", unit, given).factor
+        value, own = parts_of(value)
+        factor = outcome("<", unit, own).factor
     if np.ndim(value) != 0:
-        found = f"an array of shape {np.shape(value)}"
-        raise usage(f"invalid {name}: expected one number, found {found}", "give a single number")
+        actual = f"an array of shape {np.shape(value)}"
+        raise usage(f"invalid {name}: expected one number, found {actual}", "give a single number")
     with foreign_errors(f"invalid {name} {value!r}", "give a number, or a quantity"):
         return float(value) * factor
 
 
 def outcome(operator: str, left: str | None, right: str | None = "", power: Any = None) -> Outcome:
-    """Return the unit of ``left operator right``, or of a function of them.
+    """Return the unit of ``left operator right``, or of a function of these operands.
 
-    ``power`` is the exponent of ``**``, where it is one number.
+    ``power``: exponent of ``**``, if it is a single number.
 
     Raises
     ------
@@ -150,7 +151,7 @@ def outcome(operator: str, left: str | None, right: str | None = "", power: Any 
 
 
 def _alike(operator: str, left: str | None, right: str | None) -> Outcome:
-    """Return what is one or the other, or their sum: a number is taken in the unit beside it."""
+    """Return the unit of a sum or a choice of operands; a plain number takes the other's unit."""
     if left == right or right == "":
         return Outcome(left)
     if left == "":
@@ -184,10 +185,10 @@ def _product(left: str | None, right: str | None, sign: int) -> str | None:
 def _power(unit: str | None, power: Any) -> str | None:
     if not unit:
         return unit
-    known = pixel_unit(unit)
-    if known is None or power is None or np.ndim(power):
+    parsed = pixel_unit(unit)
+    if parsed is None or power is None or np.ndim(power):
         return None
-    return text_of_unit(known ** float(power)) or ""
+    return text_of_unit(parsed ** float(power)) or ""
 
 
 def _of_a_number(function: str, unit: str | None) -> Outcome:
@@ -196,12 +197,12 @@ def _of_a_number(function: str, unit: str | None) -> Outcome:
         return Outcome(unit)
     import astropy.units as u
 
-    known = pixel_unit(unit)
-    wanted = u.rad if function in _ANGLES else u.dimensionless_unscaled
-    if known is None or not known.is_equivalent(wanted):
+    parsed = pixel_unit(unit)
+    target = u.rad if function in _ANGLES else u.dimensionless_unscaled
+    if parsed is None or not parsed.is_equivalent(target):
         expected = "an angle" if function in _ANGLES else "a number"
         raise usage(
             f"invalid argument of {function} in {unit}: expected {expected}",
             f"divide by a unit first: {function}(image / unit)",
         )
-    return Outcome("", float(known.to(wanted)))
+    return Outcome("", float(parsed.to(target)))

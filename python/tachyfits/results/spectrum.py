@@ -1,7 +1,7 @@
-"""Results with coordinates: a Plane of the sky and a Spectrum.
+"""Results with coordinates: a Spectrum.
 
-They hold numbers, a unit and a header, and can write themselves. `tachyfits.plot` draws them,
-imported on demand.
+It holds values, a unit and a header, and can be written. `tachyfits.plot` draws it, imported on
+demand.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ class Spectrum(Measured):
     Attributes
     ----------
     axis
-        The spectral values, their unit and CTYPE.
+        Spectral coordinates, their unit and CTYPE.
     values
         float64, one per channel.
     unit
-        The unit of ``values``, None if the file has none.
+        Unit of ``values``; None if the file has none.
     statistic
         Statistic of the pixels of a channel.
     region
-        The region, None for every pixel.
+        The region; None for every pixel.
     header
         World coordinates of the spectral axis and the other cards of the cube's header.
     report
@@ -96,13 +96,13 @@ class Spectrum(Measured):
 
     @cached_property
     def _table(self) -> Tabulated | None:
-        """The table of coordinates that no cards of the header describe; None for others."""
+        """Table of coordinates that header cards cannot express, or None."""
         described = Coordinates(self.header, 1).axis(0).has_coordinate
         return None if described or self.axis.unit == PIXEL else tabulated(self.axis, 1)
 
     @property
     def companions(self) -> bytes:  # type: ignore[override]
-        """The table of coordinates, as `write` puts it into the file; empty for other spectra."""
+        """Table of coordinates, which `write` adds to the file; empty for other spectra."""
         table = self._table
         if table is not None:
             return table.hdu_bytes()
@@ -115,7 +115,7 @@ class Spectrum(Measured):
         return b""
 
     def as_written(self, header: Any = None) -> tuple[NDArray[Any], Any]:
-        """Return the array and the header of the image that is written, unless another is given."""
+        """Return the array and the header of the image to write, unless ``header`` replaces it."""
         if header is None and self._table is not None:
             header = self.header.replaced(self._table.cards)
         return super().as_written(header)
@@ -129,11 +129,11 @@ class Spectrum(Measured):
         return Grid(self.source, Coordinates(self.header, 1), self.shape, axis=axis)
 
     def _compare(self, other: Measured) -> None:
-        """Refuse a spectrum of other channels: its values would be at none of both."""
-        found = difference(self._grid(), other._grid())
-        if found is not None:
+        """Refuse a spectrum with other channels: results would belong to neither."""
+        problem = difference(self._grid(), other._grid())
+        if problem is not None:
             raise usage(
-                f"the spectra lie along different axes: {found}",
+                f"the spectra lie along different axes: {problem}",
                 "give spectra of the same channels, or combine their .values",
             )
 
@@ -187,9 +187,9 @@ class Spectrum(Measured):
         Returns
         -------
         SpectrumFit
-            Of each Gaussian, the highest first, the amplitude, centre, full width at half maximum
-            and integral with their standard errors, in the units of the spectrum; all NaN, with
-            the flag saying why, if the fit failed.
+            For each Gaussian, the highest first: the amplitude, centre, full width at half maximum
+            and integral with their standard errors, in the units of the spectrum; all NaN if the
+            fit failed, with the reason in the flag.
 
         Examples
         --------
@@ -203,13 +203,13 @@ class Spectrum(Measured):
         (12.5, 6.0, 32)
         """
         world = self.axis
-        used = channel_mask(Coordinates(self.header, 1), 0, len(world), channels, Line())
+        mask = channel_mask(Coordinates(self.header, 1), 0, len(world), channels, Line())
         widths = np.abs(np.gradient(world.values)) if len(world) > 1 else np.ones(1)
-        axis = FitAxis(world.values[used], widths[used])
-        return fitted(self, used, FitRequest.of(n, baseline, noise, limits, self.unit, axis))
+        axis = FitAxis(world.values[mask], widths[mask])
+        return fitted(self, mask, FitRequest.of(n, baseline, noise, limits, self.unit, axis))
 
     def png(self, path: str | os.PathLike[str], *, overwrite: bool = True, **options: Any) -> None:
-        """Draw the spectrum into a PNG (or SVG or PDF, by the name); options as of `plot`."""
+        """Draw the spectrum to a PNG (or SVG or PDF, by the name); options as of `plot`."""
         upper.save_figure(lambda: self.plot(**options), path, overwrite=overwrite)
 
     def plot(
@@ -225,11 +225,11 @@ class Spectrum(Measured):
         Parameters
         ----------
         title
-            None: the object, or else the file.
+            Title; None: the object, or else the file.
         label
             Name in the legend; None: the region's.
         ax, figsize
-            Axes of yours to draw in, or inches of a new figure, as in
+            Axes to draw in, or the size of a new figure in inches, as in
             `tachyfits.plot.plane_figure`.
         """
         figure: matplotlib.figure.Figure = upper.spectrum_figure(
@@ -238,24 +238,24 @@ class Spectrum(Measured):
         return figure
 
     def to_astropy(self) -> specutils.Spectrum:
-        """Return a spectrum of specutils, with coordinates, rest frequency and ``meta["header"]``.
+        """Return a specutils spectrum, with coordinates, rest frequency and ``meta["header"]``.
 
         Raises
         ------
         UsageError
             specutils is not installed, or astropy does not know a unit.
         """
-        found: specutils.Spectrum = upper.specutils_spectrum(self)
-        return found
+        result: specutils.Spectrum = upper.specutils_spectrum(self)
+        return result
 
     @classmethod
     def from_specutils(cls, spectrum: Any) -> Spectrum:
-        """Return a spectrum of specutils, of one axis, as a `Spectrum`; masked values are NaN.
+        """Return a specutils spectrum, of one axis, as a `Spectrum`; masked values are NaN.
 
-        Coordinates with equal steps become cards of the header; others are in ``axis`` alone.
+        Coordinates with equal steps become cards of the header; others are only in ``axis``.
         """
-        found: Spectrum = upper.spectrum_of(spectrum)
-        return found
+        result: Spectrum = upper.spectrum_of(spectrum)
+        return result
 
     def __repr__(self) -> str:
         return (
@@ -276,7 +276,7 @@ class Spectrum(Measured):
 
 
 def _between(values: NDArray[np.float64], pixels: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return values at pixels, also between them, and beyond their ends in steps of the last.
+    """Return values at pixels by interpolation, and beyond the ends by the last step.
 
     >>> _between(np.array([1.0, 3.0, 4.0]), np.array([-0.5, 0.5, 2.5]))
     array([0. , 2. , 4.5])

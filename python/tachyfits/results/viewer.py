@@ -11,25 +11,25 @@ if TYPE_CHECKING:
 
 
 class Viewer(Protocol):
-    """The viewer page in a notebook's cell, as `Image.view` returns it: a widget of ipywidgets.
+    """The viewer page in a notebook's cell, as `Image.view` returns it: an ipywidgets widget.
 
-    It has the regions of the page in later cells. Before the page is shown there are no
-    regions, and no place was clicked.
+    Later cells can use the regions of the page. Before the page is shown there are no regions and
+    no clicked place.
     """
 
     @property
     def link(self) -> str:
-        """Address of the page, for a browser. It has the token, so keep it secret."""
+        """Address of the page, for a browser. It contains the token, so keep it secret."""
 
     @property
     def height(self) -> int:
-        """In pixels of the screen."""
+        """Height in screen pixels."""
 
     @property
     def regions(self) -> list[Region]:
-        """Regions of the page in pixels, with the names and colours that people gave them.
+        """Regions of the page in pixels, with the names and colours that the user gave them.
 
-        Set to show others: regions in pixels or on the sky, or their text.
+        Set it to show other regions: in pixels or on the sky, or as text.
         """
 
     @regions.setter
@@ -44,8 +44,8 @@ class Viewer(Protocol):
 
     @property
     def pixel(self) -> tuple[float, float] | None:
-        """Place that was clicked last: x and y, 0-based pixels; None before the first click."""
+        """Last clicked place: x and y, 0-based pixels; None before the first click."""
 
     @property
     def position(self) -> Any:
-        """`SkyCoord` of that place; None before a click, and of an image without a sky."""
+        """`SkyCoord` of that place; None before a click, and for an image without a sky."""

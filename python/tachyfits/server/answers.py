@@ -1,4 +1,4 @@
-"""Answers: floats in few bytes with a stated error, JSON without NaN, and the headers of caches."""
+"""Answers: quantised float tiles with a known error, JSON without NaN, and cache headers."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from tachyfits.results import plain
 from tachyfits.server.datasets import OpenFile
 from tachyfits.server.errors import Changed
 
-#: The code of NaN among quantised pixels, before differences are taken.
+#: Code of NaN among quantised pixels, before differencing.
 NAN_CODE = -(2**31)
 
-#: Quantised pixels reach no further from zero, so that differences fit 32 bits.
+#: Maximum absolute value of quantised pixels: differences then fit 32 bits.
 _MOST = 2**29
 
-#: Steps per noise of a tile where the client names no error.
+#: Quantisation steps per noise of a tile, if the client gives no error.
 _STEPS_PER_NOISE = 10.0
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """A tile as it is sent.
+    """An encoded tile.
 
     Attributes
     ----------
     body
-        As it is kept, compressed by zstd. Four planes of bytes, the lowest first: of float32, or of
-        32-bit integers q, each row as differences along x. A pixel is ``zero + q * step``, NaN
-        where q is ``NAN_CODE``.
+        Compressed by zstd. Four planes of bytes, the lowest first: of float32, or of the
+        differences along x of 32-bit integers q. A pixel is ``zero + q * step``, or NaN if q is
+        ``NAN_CODE``.
     step, zero
-        As above; ``step`` is 0 for float32, which is exact.
+        Scale and offset of q; ``step`` is 0 for float32, which is exact.
     error
         Largest difference from the pixel as float32.
     """
@@ -53,7 +53,7 @@ class Encoded:
     high: float
 
     def headers(self) -> dict[str, str]:
-        """Return the headers that say how to read the body."""
+        """Return the headers that describe how to decode the body."""
         return {
             "Tile-Width": str(self.shape[1]),
             "Tile-Height": str(self.shape[0]),
@@ -66,22 +66,22 @@ class Encoded:
 
 
 def tile_answer(request: Request, tile: Encoded, headers: dict[str, str]) -> Response:
-    """Return a tile in an encoding that the client takes: zstd, else gzip, else none.
+    """Return a tile in an encoding that the client accepts: zstd, else gzip, else none.
 
-    Browsers take zstd by HTTPS and from this machine; by HTTP from another one they take gzip.
+    Browsers accept zstd over HTTPS and from localhost; over HTTP from other hosts only gzip.
     """
-    taken = {
+    encodings = {
         part.partition(";")[0].strip().lower()
         for part in request.headers.get("accept-encoding", "").split(",")
         if not part.replace(" ", "").endswith(";q=0")
     }
     body, coding = tile.body, {"Content-Encoding": "zstd"}
-    if not taken & {"zstd", "*"}:
+    if not encodings & {"zstd", "*"}:
         body, coding = zstandard.ZstdDecompressor().decompress(body), {}
-        if "gzip" in taken:
+        if "gzip" in encodings:
             body, coding = gzip.compress(body, 1, mtime=0), {"Content-Encoding": "gzip"}
-    found = tile.headers() | headers | coding | {"Vary": "Accept-Encoding"}
-    return Response(body, headers=found, media_type="application/octet-stream")
+    all_headers = tile.headers() | headers | coding | {"Vary": "Accept-Encoding"}
+    return Response(body, headers=all_headers, media_type="application/octet-stream")
 
 
 def encoded(pixels: NDArray[np.float32], error: float | None) -> Encoded:
@@ -90,13 +90,13 @@ def encoded(pixels: NDArray[np.float32], error: float | None) -> Encoded:
     Parameters
     ----------
     error
-        Largest error of a pixel: 0 for none; None chooses a twentieth of the noise of the tile.
+        Largest error of a pixel; 0: lossless; None: a twentieth of the noise of the tile.
     """
     defined = np.isfinite(pixels)
     low = float(pixels[defined].min()) if defined.any() else math.nan
     high = float(pixels[defined].max()) if defined.any() else math.nan
     step = 2 * error if error is not None else _noise(pixels) / _STEPS_PER_NOISE
-    # Rounding to float32 is part of the error: a smaller step gains nothing.
+    # The error includes rounding to float32, so a smaller step gains nothing.
     rounding = float(np.spacing(np.float32(max(abs(low), abs(high))))) if defined.any() else 0.0
     lossless = (
         not defined.any()
@@ -110,8 +110,8 @@ def encoded(pixels: NDArray[np.float32], error: float | None) -> Encoded:
         step = zero = worst = 0.0
     else:
         zero = low
-        scaled = np.rint((pixels.astype(np.float64) - zero) / step)
-        codes = np.where(defined, scaled, NAN_CODE).astype("<i4")
+        quantised = np.rint((pixels.astype(np.float64) - zero) / step)
+        codes = np.where(defined, quantised, NAN_CODE).astype("<i4")
         codes = np.diff(codes, axis=1, prepend=np.int32(0))
         worst = step / 2 + rounding
     planes = np.ascontiguousarray(codes).view(np.uint8).reshape(-1, 4).T
@@ -120,7 +120,7 @@ def encoded(pixels: NDArray[np.float32], error: float | None) -> Encoded:
 
 
 def decoded(tile: Encoded) -> NDArray[np.float32]:
-    """Return the pixels of an encoded tile: what the page does, in Python.
+    """Decode a tile, as the page does.
 
     >>> pixels = np.array([[1.0, np.nan, 3.0]], dtype=np.float32)
     >>> decoded(encoded(pixels, 0.25))
@@ -137,7 +137,7 @@ def decoded(tile: Encoded) -> NDArray[np.float32]:
 
 
 def _noise(pixels: NDArray[np.float32]) -> float:
-    """Return the noise: from the median of the differences of next but one neighbours in a row."""
+    """Estimate the noise from the median difference of pixels two columns apart."""
     if pixels.shape[1] < 3:
         return 0.0
     differences = np.abs(pixels[:, 2:].astype(np.float64) - pixels[:, :-2])
@@ -146,19 +146,19 @@ def _noise(pixels: NDArray[np.float32]) -> float:
 
 
 def tag_of(request: Request, file: OpenFile) -> str:
-    """Return the ETag of an answer about a file: it changes with the file and with the query."""
+    """Return the ETag of an answer about a file: a digest of the file version and the query."""
     query = "&".join(sorted(f"{k}={v}" for k, v in request.query_params.multi_items()))
     text = f"{file.version}|{request.url.path}|{query}"
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:24]}"'
 
 
 def unchanged(request: Request, file: OpenFile, version: str | None) -> Response | None:
-    """Return 304 if the client has the answer already.
+    """Return a 304 answer if the client already has the current answer, else None.
 
     Raises
     ------
     Changed
-        The client asks for a version that the file no longer has.
+        The client requests a version that the file no longer has.
     """
     if version is not None and version != str(file.version):
         raise Changed(f"{file.name}: the file was replaced; load it again")
@@ -169,9 +169,9 @@ def unchanged(request: Request, file: OpenFile, version: str | None) -> Response
 
 
 def caching(request: Request, file: OpenFile, version: str | None) -> dict[str, str]:
-    """Return the headers of caches; an answer about a named version never changes.
+    """Return the cache headers; an answer about a given version never changes.
 
-    A part of the question of POST is in the body, which caches do not compare.
+    Answers to POST are not cached: caches do not compare the body.
     """
     if request.method == "POST":
         return {"Cache-Control": "no-store"}
@@ -180,14 +180,14 @@ def caching(request: Request, file: OpenFile, version: str | None) -> dict[str, 
 
 
 def of_two_files(answer: Response) -> Response:
-    """Return an answer that no cache keeps: its ETag is that of one file, it depends on two."""
+    """Disable caching of an answer that depends on two files: its ETag only covers one."""
     del answer.headers["ETag"]
     answer.headers["Cache-Control"] = "no-store"
     return answer
 
 
 def json_bytes(value: Any) -> bytes:
-    """Return a value as JSON.
+    """Encode a value as JSON.
 
     >>> json_bytes({"values": np.array([1.5, np.nan])})
     b'{"values":[1.5,null]}'
@@ -197,5 +197,5 @@ def json_bytes(value: Any) -> bytes:
 
 
 def json_answer(value: Any, headers: dict[str, str] | None = None, status: int = 200) -> Response:
-    """Return a value as JSON."""
+    """Return a JSON answer."""
     return Response(json_bytes(value), status, headers, media_type="application/json")

@@ -1,4 +1,4 @@
-"""The application: endpoints, failures as problem documents, and what all requests share."""
+"""The application: endpoints, failures as problem documents, and the state of all requests."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ENDPOINTS = (
     "sidecars", "snapshot", "spectrum", "statistics", "tile", "vectors",
 )  # fmt: skip
 
-#: How failures are answered (RFC 9457).
+#: OpenAPI description of problem documents (RFC 9457).
 _PROBLEM: dict[int | str, dict[str, Any]] = {
     "default": {
         "description": "A problem.",
@@ -63,7 +63,7 @@ _PROBLEM: dict[int | str, dict[str, Any]] = {
     }
 }
 
-#: Most characters of a problem.
+#: Maximum length of the text of a problem.
 _LONGEST_DETAIL = 1000
 
 #: Modules of `server.vo`, each with a ``router``.
@@ -73,14 +73,14 @@ log = logging.getLogger("tachyfits.server")
 
 
 class _App(FastAPI):
-    """An application whose every answer, of failures too, passes the guard."""
+    """An application whose answers all pass the guard, including failures."""
 
     def build_middleware_stack(self) -> Any:
         return guarded(super().build_middleware_stack(), self.state.tachyfits)
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """Return the ASGI application that serves some files.
+    """Return the ASGI application for the settings.
 
     Examples
     --------
@@ -130,8 +130,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_exception_handler(Exception, _problem)
     app.add_exception_handler(RequestValidationError, _invalid)
     for module in ENDPOINTS:
-        found = importlib.import_module(f"{__package__}.endpoints.{module}").router
-        app.include_router(found, responses=_PROBLEM, dependencies=[Depends(known_parameters)])
+        router = importlib.import_module(f"{__package__}.endpoints.{module}").router
+        app.include_router(router, responses=_PROBLEM, dependencies=[Depends(known_parameters)])
     for module in RESOURCES:
         app.include_router(importlib.import_module(f"{__package__}.vo.{module}").router)
     app.mount("/", GZipMiddleware(StaticFiles(directory=WEB, html=True), minimum_size=1000))
@@ -139,7 +139,7 @@ def create_app(settings: Settings) -> FastAPI:
 
 
 def _import_heavy() -> None:
-    """Import what the first requests need, while no client waits."""
+    """Import the modules that the first requests need, before clients wait for them."""
     for module in ("tachyfits.image.image", "astropy.wcs", "astropy.coordinates"):
         importlib.import_module(module)
 
@@ -151,7 +151,7 @@ async def _problem(request: Request, error: Exception) -> Response:
         log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     text = State.of(request).datasets.hidden(text)
     detail, _, hint = text.partition("\nhint: ")
-    if len(detail) > _LONGEST_DETAIL:  # the text of a client, whose beginning tells enough
+    if len(detail) > _LONGEST_DETAIL:  # quotes text of the client; its beginning suffices
         detail = f"{detail[:_LONGEST_DETAIL]}..."
     headers = {"Retry-After": "1"} if status == 503 else {}
     members = error.members if isinstance(error, RequestError) else {}
@@ -159,7 +159,7 @@ async def _problem(request: Request, error: Exception) -> Response:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    """Answer an unknown address, or a method that it does not have."""
+    """Answer a request for an unknown address or with an unsupported method."""
     assert isinstance(error, HTTPException)
     title = HTTPStatus(error.status_code).phrase
     detail, hint = f"{request.url.path[:200]}: {title.lower()}", "see /openapi.json"
@@ -172,13 +172,13 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _invalid(_: Request, error: Exception) -> Response:
-    """Answer parameters that break their limits."""
+    """Answer a request with invalid parameters."""
     assert isinstance(error, RequestValidationError)
-    found = error.errors()[0]
-    name = ".".join(str(part) for part in found["loc"][1:])
-    given = str(found.get("input"))[:100]
-    detail = f"invalid {name} {given!r}: {found['msg']}"
-    if found["type"] == "missing":
+    error_info = error.errors()[0]
+    name = ".".join(str(part) for part in error_info["loc"][1:])
+    text = str(error_info.get("input"))[:100]
+    detail = f"invalid {name} {text!r}: {error_info['msg']}"
+    if error_info["type"] == "missing":
         detail = f"the parameter {name} is missing"
     return _problem_answer(400, "Bad request", detail, "see /openapi.json for the parameters")
 
@@ -191,8 +191,8 @@ def _problem_answer(
     headers: dict[str, str] | None = None,
     members: Mapping[str, str] = MappingProxyType({}),
 ) -> Response:
-    own = {"type": "about:blank", "title": title, "status": status, "detail": detail}
-    document = {**members, **own}
+    standard = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    document = {**members, **standard}
     answer = json_answer(document | ({"hint": hint} if hint else {}), headers, status)
     answer.headers["Content-Type"] = "application/problem+json"
     return answer

@@ -1,6 +1,6 @@
-"""Asked: what endpoints about a file do alike: open it, tell caches, compute, compare versions.
+"""Common steps of endpoints about a file: open it, set cache headers, compute, check its version.
 
-An endpoint gives `answered` a function that makes the answer on a thread.
+An endpoint passes `answered` a function that computes the answer on a thread.
 """
 
 from __future__ import annotations
@@ -32,50 +32,50 @@ class Asked:
     file: OpenFile
     place: Place
     token: tf.CancelToken
-    #: Called by the engine, for a request with a name.
+    #: Progress callback for the engine; only set for a request with a job name.
     progress: Callable[[int, int], bool | None] | None = None
 
     @property
     def view(self) -> View:
-        """The image, as planes."""
+        """View of the image as planes."""
         return self.file.view(self.place.hdu)
 
     @property
     def caching(self) -> dict[str, str]:
-        """Headers for caches."""
+        """Cache headers of the answer."""
         return caching(self.request, self.file, self.place.version)
 
     def kept(self, key: Hashable, make: Callable[[], _T], weigh: Callable[[_T], int]) -> _T:
-        """Return a value of this version of the image from the cache, or compute it."""
+        """Return a value of this version of the image from the cache, or compute and cache it."""
 
         def checked() -> _T:
-            found = make()
+            value = make()
             self.file.check()
-            return found
+            return value
 
         return self.state.cache.get(self._key(key), checked, weigh, lambda: self.token.cancelled)
 
     def found(self, key: Hashable) -> Any:
-        """Return a value of this version of the image if the cache has it, else None."""
+        """Return a value of this version of the image from the cache, or None."""
         return self.state.cache.find(self._key(key))
 
     def _key(self, key: Hashable) -> Hashable:
         return (self.file.name, self.file.version, self.view.image.index, key)
 
     def json(self, key: Hashable, make: Callable[[], Any]) -> Response:
-        """Answer with a value as JSON, which the cache keeps as it is sent."""
+        """Return a JSON answer; the cache holds its encoded body."""
         body = self.kept(("json", key), lambda: json_bytes(make()), len)
         return Response(body, headers=self.caching, media_type="application/json")
 
 
 async def answered(request: Request, place: Place, make: Callable[[Asked], Response]) -> Response:
-    """Answer a request about a file: 304 if the client has the answer, else what ``make`` makes.
+    """Answer a request about a file: 304 if the client has the answer, else the result of ``make``.
 
-    A request with a name (``job``) has the time of a job, and gives way to those without.
+    A request with a job name (``job``) has the time limit of a job, and a lower priority.
     """
     state = State.of(request)
     jobs = state.jobs.running(client_of(request), place.job) if place.job else None
-    shown = None if place.view is None else (place.view, place.turn)
+    display = None if place.view is None else (place.view, place.turn)
 
     def call(token: tf.CancelToken, job: Job | None = None) -> Response:
         file = state.datasets.open(place.id)
@@ -88,9 +88,9 @@ async def answered(request: Request, place: Place, make: Callable[[Asked], Respo
 
     if jobs is None:
         token = tf.CancelToken()
-        return await state.workers.run(request, lambda: call(token), view=shown, token=token)
+        return await state.workers.run(request, lambda: call(token), view=display, token=token)
     with jobs as job:
         return await state.workers.run(
-            request, lambda: call(job.token, job), view=shown, priority="normal", token=job.token,
+            request, lambda: call(job.token, job), view=display, priority="normal", token=job.token,
             seconds=state.settings.job_seconds, most_bytes=state.settings.job_bytes,
         )  # fmt: skip

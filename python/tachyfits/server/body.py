@@ -1,4 +1,4 @@
-"""Body: the text that a client sends, of a limited length and within a limited time."""
+"""Body: text sent by a client, with a limit on its length and on the time to receive it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from starlette.requests import ClientDisconnect
 
 from tachyfits.server.errors import RequestError, Superseded, TooLarge
 
-#: Most bytes, and most seconds in which they come.
+#: Maximum size in bytes, and maximum time to receive it in seconds.
 MOST_BYTES = 1 << 20
 MOST_SECONDS = 20.0
 
 
 class SlowClient(RequestError):
-    """The body did not come in time."""
+    """The body did not arrive in time."""
 
     status = 408
     title = "Request timeout"
 
 
 def text_body(longest: int, example: str = "", *, required: bool = False) -> dict[str, Any]:
-    """Return what OpenAPI says of a body of text."""
+    """Return the OpenAPI description of a text body."""
     schema = {"type": "string", "maxLength": longest}
     content = {"schema": schema} | ({"example": example} if example else {})
     return {"requestBody": {"required": required, "content": {"text/plain": content}}}
@@ -35,9 +35,9 @@ async def body_text(request: Request) -> str:
     Raises
     ------
     TooLarge
-        It has more than a mebibyte.
+        The body is larger than 1 MiB.
     SlowClient
-        It did not come within 20 seconds.
+        The body did not arrive within 20 seconds.
     """
     try:
         return (await body_bytes(request)).decode("utf-8")

@@ -1,4 +1,4 @@
-"""A cache of answers, weighed in bytes, in which each answer is computed once at a time."""
+"""A cache of answers with a budget in bytes; concurrent requests for a key compute it once."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from tachyfits.server.errors import Superseded
 
 _T = TypeVar("_T")
 
-#: Bytes that an entry costs beside its value: keys and lists.
+#: Overhead of an entry in bytes: its key and containers.
 _OVERHEAD = 512
 
-#: Seconds between two looks whether a thread that waits is still needed.
+#: Seconds between two checks whether a waiting thread is cancelled.
 _PATIENCE = 0.05
 
 
 class ByteCache:
-    """Values by key; the least recently used go when they weigh more than the budget.
+    """Values by key; the least recently used values are evicted to stay within the budget.
 
-    Several threads may ask for the same key: one computes, the others wait for it.
+    If several threads request the same key, one computes it and the others wait.
 
     >>> cache = ByteCache(4096)
     >>> cache.get("a", lambda: bytes(1000), len), cache.bytes < 2000
@@ -38,14 +38,14 @@ class ByteCache:
 
     @property
     def bytes(self) -> int:
-        """Bytes of all values."""
+        """Total size of the values, in bytes."""
         return self._bytes
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def find(self, key: Hashable) -> Any:
-        """Return the value of a key; None where it is not kept."""
+        """Return the value of a key; None if it is not cached."""
         with self._lock:
             if key not in self._kept:
                 return None
@@ -59,11 +59,11 @@ class ByteCache:
         weigh: Callable[[_T], int],
         cancelled: Callable[[], bool] = lambda: False,
     ) -> _T:
-        """Return the value of a key, computed by ``make`` where it is not kept.
+        """Return the value of a key; compute it by ``make`` if it is not cached.
 
-        An error of ``make`` is raised in the thread that called it. Threads that waited for it
-        try in turn: their requests may have more time, or may not be cancelled. ``cancelled``
-        tells a thread that waits whether its own request has ended.
+        An error of ``make`` is raised in the thread that called it. Waiting threads then try one
+        after another: their requests may have more time, or may not be cancelled. ``cancelled``
+        tells a waiting thread whether its own request was cancelled.
         """
         while True:
             with self._lock:
@@ -71,27 +71,27 @@ class ByteCache:
                     self._kept.move_to_end(key)
                     value: _T = self._kept[key][0]
                     return value
-                waiting = self._under_way.get(key)
-                if waiting is None:
-                    mine: Future[Any] = Future()
-                    self._under_way[key] = mine
+                running = self._under_way.get(key)
+                if running is None:
+                    own_future: Future[Any] = Future()
+                    self._under_way[key] = own_future
                     break
-            while not waiting.done():
+            while not running.done():
                 if cancelled():
                     raise Superseded("cancelled while another request computed the same")
-                wait((waiting,), timeout=_PATIENCE)
+                wait((running,), timeout=_PATIENCE)
         try:
-            made = make()
+            result = make()
         except BaseException:
             with self._lock:
                 del self._under_way[key]
-            mine.set_result(None)
+            own_future.set_result(None)
             raise
         with self._lock:
             del self._under_way[key]
-            self._keep(key, made, weigh(made) + _OVERHEAD)
-        mine.set_result(None)
-        return made
+            self._keep(key, result, weigh(result) + _OVERHEAD)
+        own_future.set_result(None)
+        return result
 
     def _keep(self, key: Hashable, value: Any, weight: int) -> None:
         if weight > self._budget:
@@ -99,5 +99,5 @@ class ByteCache:
         self._kept[key] = (value, weight)
         self._bytes += weight
         while self._bytes > self._budget:
-            _, (_, gone) = self._kept.popitem(last=False)
-            self._bytes -= gone
+            _, (_, evicted) = self._kept.popitem(last=False)
+            self._bytes -= evicted

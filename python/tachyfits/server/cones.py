@@ -1,7 +1,7 @@
 """Cones: positions around a point from services of the Virtual Observatory (Simple Cone Search).
 
-By default none is asked: the operator names the hosts. The server asks no address of its own
-network, whatever a name resolves to, unless the operator names that address.
+By default no service is queried: the operator lists the allowed hosts. The server does not connect
+to private addresses, even if an allowed name resolves to one, unless the address itself is listed.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from collections.abc import Sequence
 
 from tachyfits.server.errors import Busy, RequestError, TooLarge
 
-#: Seconds that a service has, bytes of its answer that are read, and redirections.
+#: Limits of a query: seconds, bytes of the answer, and number of redirections.
 _SECONDS, _MOST_BYTES, _REDIRECTIONS = 30.0, 64 << 20, 3
 
-#: Requests to services at a time: more would hold the threads of other answers.
+#: Limits concurrent queries, which would otherwise occupy the threads of other answers.
 AT_A_TIME = threading.BoundedSemaphore(4)
 
-#: Ports of the schemes.
+#: Default ports of the schemes.
 _PORTS = {"http": 80, "https": 443}
 
 _HINT = "the operator of the server can allow the host"
 
 
 class ConeFailed(RequestError):
-    """The service cannot be reached, or it fails."""
+    """The service is unreachable, or it failed."""
 
     status = 502
     title = "The service failed"
 
 
 def address_of(service: str, cone: tuple[float, float, float]) -> str:
-    """Return the address of a cone search: right ascension, declination and radius in degrees.
+    """Return the URL of a cone search: right ascension, declination and radius in degrees.
 
     >>> address_of("https://example.org/scs?cat=1&", (83.6, -5.4, 0.1))
     'https://example.org/scs?cat=1&RA=83.6&DEC=-5.4&SR=0.1'
@@ -48,21 +48,21 @@ def address_of(service: str, cone: tuple[float, float, float]) -> str:
 
 
 def answer_of(hosts: Sequence[str], service: str, cone: tuple[float, float, float]) -> bytes:
-    """Return what a service answers.
+    """Query a service and return the content of its answer.
 
     Parameters
     ----------
     hosts
-        Hosts that the operator allows; with a port for another one than that of the scheme.
+        Hosts allowed by the operator, each with its port unless that is the default of the scheme.
 
     Raises
     ------
     RequestError
         The host is not allowed, or its address is private.
     ConeFailed
-        The service cannot be reached, or it fails.
+        The service is unreachable, or it failed.
     TooLarge
-        The answer has more than 64 MiB.
+        The answer is larger than 64 MiB.
     """
     address = address_of(service, cone)
     if not AT_A_TIME.acquire(blocking=False):
@@ -81,20 +81,20 @@ def answer_of(hosts: Sequence[str], service: str, cone: tuple[float, float, floa
 
 
 def _asked(hosts: Sequence[str], address: str, deadline: float) -> tuple[bytes | None, str]:
-    """Return the content at an address; None, and the next address, for a redirection."""
+    """Return the content at an address, and the address; (None, next address) if redirected."""
     scheme, host, port, target = allowed(hosts, address)
-    place = _public_address(hosts, host, port)
-    left = deadline - time.monotonic()
-    if left <= 0:
+    ip_address_text = _public_address(hosts, host, port)
+    seconds = deadline - time.monotonic()
+    if seconds <= 0:
         raise ConeFailed(f"the service did not answer within {_SECONDS:g} seconds")
-    connection = _Pinned(scheme, host, port, place, left)
+    connection = _Pinned(scheme, host, port, ip_address_text, seconds)
     try:
         headers = {"Accept": "application/x-votable+xml, text/xml", "Accept-Encoding": "identity"}
         connection.request("GET", target, headers=headers)
         answer = connection.getresponse()
-        following = answer.getheader("Location")
-        if answer.status in (301, 302, 303, 307, 308) and following:
-            return None, urllib.parse.urljoin(address, following)
+        redirection = answer.getheader("Location")
+        if answer.status in (301, 302, 303, 307, 308) and redirection:
+            return None, urllib.parse.urljoin(address, redirection)
         if answer.status != 200:
             raise ConeFailed(f"the service answered {answer.status}")
         return _content_of(answer, deadline), address
@@ -115,7 +115,7 @@ def _content_of(answer: http.client.HTTPResponse, deadline: float) -> bytes:
 
 
 def allowed(hosts: Sequence[str], address: str) -> tuple[str, str, int, str]:
-    """Return scheme, host, port and target of an address whose host is allowed.
+    """Split the address of an allowed host into scheme, host, port and target.
 
     >>> allowed(["example.org"], "https://example.org/scs?RA=1")
     ('https', 'example.org', 443, '/scs?RA=1')
@@ -123,7 +123,7 @@ def allowed(hosts: Sequence[str], address: str) -> tuple[str, str, int, str]:
     Raises
     ------
     RequestError
-        It is not an address of HTTP, or the operator did not name its host.
+        The address is not an HTTP URL, or its host is not allowed.
     """
     try:
         parts = urllib.parse.urlsplit(address)
@@ -147,38 +147,39 @@ def allowed(hosts: Sequence[str], address: str) -> tuple[str, str, int, str]:
 
 
 def _public_address(hosts: Sequence[str], host: str, port: int) -> str:
-    """Return an address of a host; the connection then goes there, whatever names mean later.
+    """Resolve a host to a checked address; connecting to it avoids a second, different lookup.
 
     Raises
     ------
     RequestError
-        One is private, and the operator did not name it.
+        One of the addresses of the host is private and not allowed.
     """
-    found = [str(one[4][0]) for one in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
-    named = {name.lower() for name in hosts}
-    for place in found:
-        # The zone of a link-local address does not belong to its number.
-        number = ipaddress.ip_address(place.partition("%")[0])
+    information = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    addresses = [str(entry[4][0]) for entry in information]
+    allowed_names = {name.lower() for name in hosts}
+    for address in addresses:
+        # Remove the zone of a link-local address, which ip_address does not parse.
+        number = ipaddress.ip_address(address.partition("%")[0])
         mapped = getattr(number, "ipv4_mapped", None) or number
-        is_named = str(mapped) in named or f"{mapped}:{port}" in named
+        is_named = str(mapped) in allowed_names or f"{mapped}:{port}" in allowed_names
         if (not mapped.is_global or mapped.is_multicast) and not is_named:
             raise RequestError(
                 f"the host {host[:100]!r} has an address in a private network\nhint: the operator "
                 "of the server can allow that address by name"
             )
-    return found[0]
+    return addresses[0]
 
 
 class _Pinned(http.client.HTTPConnection):
-    """A connection to an address that was checked, for a host of that name."""
+    """A connection to a checked address, under the name of its host."""
 
-    def __init__(self, scheme: str, host: str, port: int, place: str, seconds: float) -> None:
+    def __init__(self, scheme: str, host: str, port: int, address: str, seconds: float) -> None:
         super().__init__(host, port, timeout=seconds)
-        self._place, self._is_secure = place, scheme == "https"
+        self._place, self._is_secure = address, scheme == "https"
         self.default_port = _PORTS[scheme]
 
     def connect(self) -> None:
-        """Connect to the address that was checked."""
+        """Connect to the checked address."""
         self.sock = socket.create_connection((self._place, self.port), self.timeout)
         if self._is_secure:
             context = ssl.create_default_context()

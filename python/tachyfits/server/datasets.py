@@ -1,6 +1,7 @@
-"""Datasets: the images of files under the served folders, by an ID that reveals no path.
+"""Datasets: the served files and folders, by IDs that do not reveal paths.
 
-An ID is the name of a served file, or of a served folder and a path below it: "cubes/2024/co.fits".
+An ID is the name of a served file, or the name of a served folder and a path below it, such as
+"cubes/2024/co.fits".
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ from tachyfits.server.targets import (
 )
 from tachyfits.server.view import View
 
-#: Endings of files that are compressed as a whole.
+#: Suffixes of files that are compressed as a whole.
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
-#: Files that stay open.
+#: Maximum number of files that stay open.
 _OPEN = 64
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A file or a folder in a list."""
+    """A file or a folder in a listing."""
 
     id: str
     name: str
@@ -59,33 +60,33 @@ class OpenFile:
 
     @property
     def resident_bytes(self) -> int:
-        """Bytes of its content in memory: of a small compressed file."""
+        """Bytes of its content in memory; 0 unless it is a small compressed file."""
         return self._file.size_bytes if self._file.storage == "memory" else 0
 
     @property
     def tile_bytes(self) -> int:
-        """Bytes of the largest decoded tile of the images that were viewed."""
+        """Bytes of the largest decoded tile of the viewed images."""
         with self._lock:
             return max((view.tile_bytes for view in self._views.values()), default=0)
 
     @property
     def stem(self) -> str:
-        """The name of the file without folders and its endings."""
+        """The name of the file without folders and suffixes."""
         name = self.name.rpartition("/")[2]
-        for ending in (*COMPRESSED, ".fz", ".fits", ".fit", ".fts"):
-            name = name.removesuffix(ending)
+        for suffix in (*COMPRESSED, ".fz", ".fits", ".fit", ".fts"):
+            name = name.removesuffix(suffix)
         return name
 
     def check(self) -> None:
-        """Raise `Changed` if the file is not the one that was opened.
+        """Raise `Changed` if the file was replaced or modified since it was opened.
 
-        Called after each read, too: a reader never mixes the bytes of two versions.
+        Also called after each read, so that an answer never mixes bytes of two versions.
         """
         if not self.target.check(self.version):
             raise Changed(f"{self.name}: the file changed while it was read")
 
     def images(self) -> list[tf.Image]:
-        """Return the images with pixels, in the order of the file."""
+        """Return the images that have pixels, in the order of the file."""
         with self._lock:
             return [
                 hdu
@@ -99,12 +100,12 @@ class OpenFile:
             return [hdu for hdu in self._file if isinstance(hdu, tf.Table)]
 
     def view(self, hdu: int | None) -> View:
-        """Return the view of an image; ``hdu`` None: of the first, with two axes if any has."""
+        """Return the view of an image; by default the first one, preferably with two axes."""
         if hdu is None:
-            found = sorted(self.images(), key=lambda image: image.ndim < 2)
-            if not found:
+            images = sorted(self.images(), key=lambda image: image.ndim < 2)
+            if not images:
                 raise NotFound(f"{self.name}: no HDU is an image with pixels")
-            hdu = found[0].index
+            hdu = images[0].index
         with self._lock:
             if hdu not in self._views:
                 if not 0 <= hdu < len(self._file):
@@ -125,7 +126,7 @@ class Datasets:
 
     def __init__(self, paths: Sequence[Path | str], memory: int = 1 << 29) -> None:
         self._roots: dict[str, Target] = {}
-        #: Most bytes of a decoded tile, and of the content of open files together.
+        #: Maximum bytes of a decoded tile, and of the content of all open files.
         self._memory = memory
         self._opening: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
@@ -134,9 +135,9 @@ class Datasets:
             self.add(path)
 
     def add(self, path: Path | str) -> str:
-        """Serve a file or folder, too, and return its ID; that which it has if it is served.
+        """Serve another file or folder and return its ID; an already served path keeps its ID.
 
-        A text is a URL.
+        A string is a URL.
         """
         target: Target
         if isinstance(path, str):
@@ -153,26 +154,26 @@ class Datasets:
         return name
 
     def target(self, name: str) -> Target:
-        """Return a file or folder by its ID.
+        """Return the file or folder of an ID.
 
         Raises
         ------
         NotFound
-            It does not exist, or it lies outside the served folders. The message is the same.
+            It does not exist, or it is outside the served folders; both have the same message.
         """
-        missing = NotFound(f"unknown ID {name[:200]!r}")
-        root_name, _, rest = name.partition("/")
+        not_found = NotFound(f"unknown ID {name[:200]!r}")
+        root_name, _, path = name.partition("/")
         root = self._roots.get(root_name)
-        parts = rest.split("/") if rest else []
+        parts = path.split("/") if path else []
         if root is None or any(part in ("", ".", "..") or "\0" in part for part in parts):
-            raise missing
+            raise not_found
         target = root.below(parts)
         if target is None:
-            raise missing
+            raise not_found
         return target
 
     def is_complete(self) -> bool:
-        """Say whether the served paths of this machine exist; servers are not asked."""
+        """Return whether all served local paths exist; remote ones are not checked."""
         targets = self._roots.values()
         return all(at.path.exists() for at in targets if isinstance(at, LocalTarget))
 
@@ -181,25 +182,25 @@ class Datasets:
         return len(self._open)
 
     def hidden(self, text: str) -> str:
-        """Return a message with IDs in place of the paths of this machine."""
-        # The longest first: a served file may lie in a served folder.
+        """Replace local paths in a message by IDs."""
+        # Replace the longest path first: a served file may be inside a served folder.
         for name, root in sorted(self._roots.items(), key=lambda item: -len(item[1].address)):
-            shown = name.replace("\\", r"\\")
+            replacement = name.replace("\\", r"\\")
             if isinstance(root, LocalTarget) and root.path == Path(root.path.anchor):
-                text = re.sub(r"(?<![\w./])/(?=[\w.])", f"{shown}/", text)
+                text = re.sub(r"(?<![\w./])/(?=[\w.])", f"{replacement}/", text)
             else:
                 address = re.escape(printable(root.shown))
-                text = re.sub(rf"{address}(?!\w)", shown, text)
+                text = re.sub(rf"{address}(?!\w)", replacement, text)
         return text
 
     def open(self, name: str, *, keep: bool = True) -> OpenFile:
-        """Return the open file of an ID, in the version that is on disk now.
+        """Return the open file of an ID in its current version.
 
-        ``keep``: let it stay open, in place of the one that was used longest ago.
+        ``keep``: keep the file open, and close the least recently used one if there are too many.
         """
         with self._lock:
             opening = self._opening.setdefault(name, threading.Lock())
-        # A compressed file is inflated once, though several requests ask for it.
+        # One lock per file: concurrent requests inflate a compressed file only once.
         with opening:
             try:
                 return self._opened(name, keep=keep)
@@ -215,29 +216,32 @@ class Datasets:
             if file is not None and file.version == version and file.target == target:
                 self._open.move_to_end(name)
                 return file
-        opened = OpenFile(name, target, version, self._memory)
+        new_file = OpenFile(name, target, version, self._memory)
         if self.target(name) != target:
             raise Changed(f"{name}: the file was replaced while it was opened")
         if not keep:
-            return opened
+            return new_file
         with self._lock:
-            self._open[name] = opened
+            self._open[name] = new_file
             self._open.move_to_end(name)
-            # Files that others still read close when these are done.
+            # An evicted file that is still being read closes after the last reader.
             while len(self._open) > _OPEN or (len(self._open) > 1 and self._is_full()):
                 self._open.popitem(last=False)
-        return opened
+        return new_file
 
     def _is_full(self) -> bool:
         return sum(file.resident_bytes for file in self._open.values()) > self._memory
 
     def versioned(self, name: str) -> tuple[Target, Version]:
-        """Return a file by its ID, and the version that is there now."""
+        """Return the file of an ID and its current version."""
         target = self.target(name)
         return target, target.version()
 
     def list(self, folder: str, endings: tuple[str, ...] = ENDINGS) -> list[Entry]:
-        """Return the folders of a folder, and its files with some endings; "": the served paths."""
+        """Return the subfolders of a folder and its files with the given suffixes.
+
+        The folder "" lists the served paths.
+        """
         if not folder:
             return [_entry(name, name, target) for name, target in self._roots.items()]
         target = self.target(folder)
@@ -247,15 +251,15 @@ class Datasets:
 
     def _children(self, folder: str, target: Target, endings: tuple[str, ...]) -> Iterator[Entry]:
         count = 0
-        for label, listed in target.entries():
+        for label, child in target.entries():
             if label.startswith(".") or count >= MOST_ENTRIES:
                 continue
             try:
-                # A link may lead out of the served folders.
+                # Skip links that lead out of the served folders.
                 self.target(f"{folder}/{label}")
-                if listed.is_folder or label.lower().endswith(endings):
+                if child.is_folder or label.lower().endswith(endings):
                     count += 1
-                    yield _entry(f"{folder}/{label}", label, listed)
+                    yield _entry(f"{folder}/{label}", label, child)
             except (NotFound, OSError):
                 continue
 

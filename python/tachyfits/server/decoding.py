@@ -1,7 +1,7 @@
 """Decoding: memory for tiles of compressed images, shared by all requests.
 
-The engine decodes a tile as a whole, and one on each thread at a time. A file of some kilobytes may
-claim tiles of gigabytes, so requests wait for their share of the server's memory.
+Each thread of the engine decodes one whole tile at a time. A file of some kilobytes may claim tiles
+of gigabytes, so requests wait for their share of the server's memory.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from tachyfits.base import with_hint
 from tachyfits.file import stored_table
 from tachyfits.server.errors import Superseded, TooLarge
 
-#: Bytes of a pixel while its tile is decoded: integers of 64 bits, or floats that become integers.
+#: Bytes per pixel while a tile is decoded: 64-bit integers, or floats converted to integers.
 _PIXEL_BYTES = 8
 
-#: Tiles that together are no larger than this wait for nothing.
+#: Requests whose tiles need at most this many bytes do not wait.
 _SMALL = 1 << 20
 
-#: Seconds between two looks whether a request that waits is still needed.
+#: Seconds between two checks whether a waiting request is cancelled.
 _PATIENCE = 0.05
 
 
 def tile_bytes(image: tf.Image) -> int:
-    """Return the bytes of a decoded tile of a compressed image; 0 of another image."""
+    """Return the bytes of a decoded tile of a compressed image; 0 for other images."""
     table = stored_table(image)
     if table is None:
         return 0
@@ -35,14 +35,14 @@ def tile_bytes(image: tf.Image) -> int:
     sides = []
     for number, length in enumerate(reversed(image.shape), 1):
         name = f"ZTILE{number}"
-        # Without the card tiles are rows (Standard 4.0, section 10.1.1).
+        # Without this card, tiles are rows (Standard 4.0, section 10.1.1).
         side = header.get(name) if name in header else (length if number == 1 else 1)
         sides.append(min(side, length) if isinstance(side, int) and side > 0 else length)
     return math.prod(sides) * _PIXEL_BYTES
 
 
 class Decoding:
-    """A budget of bytes of decoded tiles.
+    """Memory budget for decoded tiles.
 
     >>> with Decoding(1 << 30).reserved(tile=1 << 20, threads=4):
     ...     pass
@@ -55,19 +55,19 @@ class Decoding:
 
     @property
     def bytes(self) -> int:
-        """Bytes of tiles that are decoded now, at most."""
+        """Bytes reserved now, an upper limit of the memory in use."""
         return self._budget - self._left
 
     @contextlib.contextmanager
     def reserved(
         self, tile: int, threads: int, cancelled: Callable[[], bool] = lambda: False
     ) -> Iterator[None]:
-        """Hold memory for a tile on each of some threads; wait for it.
+        """Reserve memory for one tile per thread; wait until it is free.
 
         Raises
         ------
         TooLarge
-            A single tile has more bytes than the budget.
+            A single tile exceeds the budget.
         """
         check_tile(tile, self._budget)
         share = min(tile * threads, self._budget)
@@ -89,7 +89,7 @@ class Decoding:
 
 
 def check_tile(tile: int, budget: int) -> None:
-    """Refuse an image whose decoded tile has more bytes than the memory of the server."""
+    """Raise `TooLarge` if a decoded tile exceeds the memory of the server."""
     if tile > budget:
         problem = f"a compressed tile of {tile} bytes; the server has {budget} bytes of memory"
         raise TooLarge(with_hint(problem, "ask the operator of the server for more memory"))

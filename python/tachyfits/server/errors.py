@@ -1,4 +1,4 @@
-"""Failures of requests, and the status and text with which each is answered."""
+"""Failures of requests, and the status and text of their answers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tachyfits.base import with_hint
 
 
 class RequestError(Exception):
-    """A request that cannot be answered; ``status`` is that of HTTP.
+    """A request that cannot be answered; ``status`` is the HTTP status.
 
-    ``members``: further members of the problem document.
+    ``members``: extension members of the problem document.
     """
 
     status = 400
@@ -21,48 +21,48 @@ class RequestError(Exception):
 
 
 class NotFound(RequestError):
-    """No dataset, HDU or resource of that name."""
+    """No dataset, HDU or resource has this name."""
 
     status = 404
     title = "Not found"
 
 
 class Changed(RequestError):
-    """The file was replaced or written to meanwhile."""
+    """The file was replaced or modified during the request."""
 
     status = 409
     title = "The file changed"
 
 
 class Superseded(RequestError):
-    """A newer request of the same view took its place, or the client is gone."""
+    """A newer request of the same view replaced this one, or the client disconnected."""
 
     status = 409
     title = "Superseded"
 
 
 class TooLarge(RequestError):
-    """More work than one request may ask for."""
+    """The request exceeds the limits of a single request."""
 
     status = 413
     title = "Too much work"
 
 
 class Busy(RequestError):
-    """Too many requests wait already."""
+    """Too many requests are waiting."""
 
     status = 503
     title = "Busy"
 
 
-#: Hints for clients about failures of the engine; its own are for operators.
+#: Hints for clients about failures of the engine, whose own hints are for operators.
 _UNREADABLE = "try again later, or tell the operator of the server"
 _DAMAGED = "tell the operator of the server: tachyfits verify checks the file"
 _TOO_MUCH = "ask for fewer pixels or channels; a request with a name (job) has more time"
 
 
 def described(error: Exception) -> tuple[int, str, str]:
-    """Return the status, the title and the text of a failure, in the words of clients.
+    """Return the status, the title and the text of a failure, for clients.
 
     >>> described(NotFound("unknown ID 'x'"))
     (404, 'Not found', "unknown ID 'x'")

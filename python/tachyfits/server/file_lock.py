@@ -1,4 +1,4 @@
-"""Locks of the operating system on files: they go with the process that holds them."""
+"""File locks of the operating system, released when the process that holds them ends."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import Any
 fcntl: Any
 try:
     import fcntl
-except ImportError:  # Windows: no process knows of another's lock
+except ImportError:  # Windows: without locks between processes
     fcntl = None
 
-#: Seconds to wait for a lock: `is_held` takes it for a moment.
+#: Seconds to wait for a lock, which `is_held` takes briefly, and between two attempts.
 _PATIENCE, _AGAIN = 0.2, 0.01
 
 
 def hold(path: Path, mode: int = 0o666) -> int | None:
-    """Make a file and lock it; return what `os.close` frees, or None where another holds it."""
+    """Create and lock a file; return its descriptor, or None if another process holds the lock."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    end = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _PATIENCE
     while True:
         handle = os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), mode)
         if _locked(handle, shared=False) and _is_at(path, handle):
             return handle
         os.close(handle)
-        if time.monotonic() > end:
+        if time.monotonic() > deadline:
             return None
         time.sleep(_AGAIN)
 
 
 def is_held(path: Path) -> bool:
-    """Say whether a process holds the lock of a file."""
+    """Return whether a process holds the lock of a file."""
     try:
         handle = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -44,7 +44,7 @@ def is_held(path: Path) -> bool:
 
 
 def _locked(handle: int, *, shared: bool) -> bool:
-    """Lock a file; say whether that worked."""
+    """Try to lock a file; return whether it worked."""
     if fcntl is None:
         return True
     try:
@@ -55,7 +55,7 @@ def _locked(handle: int, *, shared: bool) -> bool:
 
 
 def _is_at(path: Path, handle: int) -> bool:
-    """Say whether a file is still at its path: its owner may have removed it meanwhile."""
+    """Return whether an open file is still at its path; its owner may have removed it."""
     try:
         return os.path.samestat(path.stat(), os.fstat(handle))
     except OSError:

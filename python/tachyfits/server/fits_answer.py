@@ -1,6 +1,7 @@
-"""FITS answers: a file that is sent as its pixels are read, by pieces.
+"""FITS answers: files that are read and sent piece by piece.
 
-A thread is busy while a piece is read, not while it is sent: slow clients hold no threads.
+A thread is only busy while it reads a piece, not while the piece is sent: slow clients do not
+occupy threads.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from tachyfits.server.state import State
 from tachyfits.server.work import gone
 from tachyfits.writing import FileBytes
 
-#: Bytes that are read at a time.
+#: Bytes of a piece.
 _PIECE = 1 << 20
 
-#: The form of a plane, and its description for OpenAPI.
+#: Parameter for the format of a plane, and its description for OpenAPI.
 AnswerFormat = Annotated[
     str, Query(alias="format", pattern="^(tile|fits)$", description="tile: as of /api/v1/tile.")
 ]
@@ -38,23 +39,23 @@ TILE_OR_FITS: dict[int | str, dict[str, Any]] = {
 
 
 class BadRange(RequestError):
-    """A range of bytes that the file does not have."""
+    """The requested byte range is outside the file."""
 
     status = 416
     title = "Range not satisfiable"
 
 
 class FitsAnswer(Response):
-    """The answer to GET and HEAD of a part of a file.
+    """Answer to GET and HEAD requests for a part of a file.
 
     Parameters
     ----------
     file
-        The file that the part is of: sending stops if it changes.
+        The source file: sending stops if it changes.
     part
-        What is sent.
+        The bytes to send.
     name
-        The name under which browsers save it.
+        The file name that browsers suggest.
     """
 
     def __init__(
@@ -91,16 +92,16 @@ class FitsAnswer(Response):
         with self._state.workers.stream():
             await send(self._start())
             token = tf.CancelToken()
-            left = asyncio.ensure_future(gone(receive))
+            disconnect = asyncio.ensure_future(gone(receive))
             try:
                 async for body in self._bodies(token):
-                    await self._sent(send({**_MORE, "body": body}), left)
+                    await self._sent(send({**_MORE, "body": body}), disconnect)
                 await send({"type": "http.response.body", "body": b""})
             except _GoneError:
                 return
             finally:
                 token.cancel()
-                left.cancel()
+                disconnect.cancel()
 
     def _start(self) -> dict[str, Any]:
         return {
@@ -108,14 +109,14 @@ class FitsAnswer(Response):
         }  # fmt: skip
 
     async def _bodies(self, token: tf.CancelToken) -> AsyncIterator[memoryview]:
-        """Yield the bytes, reading a piece while the one before is sent."""
-        begins = iter(range(self._begin, self._end, _PIECE))
-        reading = self._reading(next(begins), token) if self._begin < self._end else None
+        """Yield the pieces; the next one is read while the current one is sent."""
+        starts = iter(range(self._begin, self._end, _PIECE))
+        reading = self._reading(next(starts), token) if self._begin < self._end else None
         try:
             while reading is not None:
                 content = await reading
-                after = next(begins, None)
-                reading = None if after is None else self._reading(after, token)
+                following = next(starts, None)
+                reading = None if following is None else self._reading(following, token)
                 yield content
         finally:
             if reading is not None:
@@ -133,19 +134,19 @@ class FitsAnswer(Response):
 
         return asyncio.ensure_future(state.workers.call(read, token))
 
-    async def _sent(self, sending: Any, left: asyncio.Future[None]) -> None:
-        """Wait until the client has taken enough of a piece, for a limited time."""
+    async def _sent(self, sending: Any, disconnect: asyncio.Future[None]) -> None:
+        """Wait until a piece is sent; raise `_GoneError` if the client stalls or disconnects."""
         task = asyncio.ensure_future(sending)
         stall = self._state.settings.stall_seconds
-        await asyncio.wait((task, left), timeout=stall, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done() or left.done():
+        await asyncio.wait((task, disconnect), timeout=stall, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done() or disconnect.done():
             task.cancel()
             raise _GoneError
         task.result()
 
 
 def fits_answer(asked: Asked, image: tf.Image, kind: str) -> FitsAnswer:
-    """Answer with an image as a FITS file, named after the file that it is of and its kind."""
+    """Answer with an image as a FITS file, named after the source file and ``kind``."""
     name = f"{asked.file.stem}_{kind}.fits"
     return FitsAnswer(asked.request, asked.file, FileBytes(image), name, asked.place.version)
 
@@ -154,32 +155,33 @@ _MORE = {"type": "http.response.body", "more_body": True}
 
 
 class _GoneError(Exception):
-    """The client takes no more bytes."""
+    """The client disconnected or stalled."""
 
 
 def disposition(name: str) -> str:
-    r"""Return a header that names a file in ASCII, and as it is.
+    r"""Return a Content-Disposition header with an ASCII file name and the exact one.
 
     >>> disposition('a "1".fits')
     'attachment; filename="a _1_.fits"; filename*=UTF-8\'\'a%20%221%22.fits'
     """
-    plain = re.sub(r"[^\w .+-]", "_", name, flags=re.ASCII)
-    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{urllib.parse.quote(name, safe='')}"
+    ascii_name = re.sub(r"[^\w .+-]", "_", name, flags=re.ASCII)
+    quoted = urllib.parse.quote(name, safe="")
+    return f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{quoted}"
 
 
 def _asked_range(request: Request, file: OpenFile, size: int) -> tuple[int, int]:
-    """Return the first byte and the end of what a client asks for; several ranges count as none."""
+    """Return the start and end of the requested bytes; several ranges are ignored."""
     text = request.headers.get("range", "") if request.method != "POST" else ""
-    found = re.fullmatch(r"bytes=(\d{0,18})-(\d{0,18})", text.strip())
+    match = re.fullmatch(r"bytes=(\d{0,18})-(\d{0,18})", text.strip())
     condition = request.headers.get("if-range")
-    if found is None or not (found[1] or found[2]):
+    if match is None or not (match[1] or match[2]):
         return 0, size
     if condition is not None and condition != tag_of(request, file):
         return 0, size
-    if not found[1]:
-        begin, end = max(0, size - int(found[2])), size
+    if not match[1]:
+        begin, end = max(0, size - int(match[2])), size
     else:
-        begin, end = int(found[1]), min(size, int(found[2]) + 1) if found[2] else size
+        begin, end = int(match[1]), min(size, int(match[2]) + 1) if match[2] else size
     if begin >= end:
         raise BadRange(f"invalid Range {text!r}: expected bytes of 0 to {size - 1}")
     return begin, end

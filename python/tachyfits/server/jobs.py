@@ -1,4 +1,4 @@
-"""Jobs: requests that take long, by the names that clients give them, with their progress."""
+"""Jobs: long requests with a name from the client, and their progress."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tachyfits.server.errors import RequestError
 
 
 class JobExists(RequestError):
-    """A client gave the same name to two requests."""
+    """The client already runs a request with this name."""
 
     status = 409
     title = "The name is in use"
@@ -20,7 +20,7 @@ class JobExists(RequestError):
 
 @dataclass
 class Job:
-    """A request under way."""
+    """A running request."""
 
     name: str
     token: tf.CancelToken = field(default_factory=tf.CancelToken)
@@ -28,18 +28,18 @@ class Job:
     total: int = 0
 
     def progress(self, done: int, total: int) -> bool:
-        """Note the progress of the engine, which calls this now and then."""
+        """Record the progress; return false to stop the engine."""
         self.done, self.total = done, total
         return not self.token.cancelled
 
     @property
     def fraction(self) -> float:
-        """Share of the bytes that were read."""
+        """Fraction of the bytes already read."""
         return min(1.0, self.done / self.total) if self.total else 0.0
 
 
 class Jobs:
-    """The jobs of all clients. `Workers` limits how many requests run, those with names too."""
+    """The jobs of all clients; `Workers` limits the number of running requests and jobs."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -59,7 +59,7 @@ class Jobs:
         Raises
         ------
         JobExists
-            The client has a job of that name.
+            The client already has a job with this name.
         """
         job = Job(name)
         with self._lock:

@@ -1,4 +1,4 @@
-"""Known parameters: a misspelt or repeated one is refused, never ignored."""
+"""Known parameters: unknown or repeated parameters are errors."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from tachyfits.server.errors import RequestError
 
 
 class UnknownParameter(RequestError):
-    """A parameter that the endpoint does not have.
+    """The endpoint does not have this parameter.
 
-    The problem document describes the parameter that is spelt most alike, by its name (extension
-    members of RFC 9457).
+    The problem document describes the parameter with the closest spelling, by its name (an
+    extension member of RFC 9457).
     """
 
-    def __init__(self, name: str, known: dict[str, str]) -> None:
-        alike = difflib.get_close_matches(name, known, n=1)
-        expected = ", ".join(alike or known) or "none"
+    def __init__(self, name: str, descriptions: dict[str, str]) -> None:
+        matches = difflib.get_close_matches(name, descriptions, n=1)
+        expected = ", ".join(matches or descriptions) or "none"
         super().__init__(f"unknown parameter {name!r}: expected {expected}")
-        self.members = {one: known[one] for one in alike}
+        self.members = {match: descriptions[match] for match in matches}
 
 
 async def known_parameters(request: Request) -> None:
-    """Refuse parameters that the endpoint does not have, and values given twice.
+    """Raise an error for unknown or repeated parameters.
 
     Raises
     ------
     RequestError
-        It names the parameter, and the one that is spelt most alike.
+        A parameter is unknown or repeated; the message suggests the closest spelling.
     """
     names = [name for name, _ in request.query_params.multi_items()]
     if not names:
         return
-    known = dict(sorted(_descriptions_of(request.scope["route"].dependant)))
+    descriptions = dict(sorted(_descriptions_of(request.scope["route"].dependant)))
     for name in names:
-        if name not in known:
-            raise UnknownParameter(name[:100], known)
+        if name not in descriptions:
+            raise UnknownParameter(name[:100], descriptions)
         if names.count(name) > 1:
             raise RequestError(
                 f"parameter {name!r} is given {names.count(name)} times: expected one"

@@ -1,11 +1,11 @@
-"""Lines: a small table of spectral lines, with rest frequencies in vacuum.
+"""Lines: a small table of spectral lines with rest frequencies in vacuum.
 
 Radio and infrared: the Cologne Database for Molecular Spectroscopy (CDMS; Endres et al. 2016, J.
 Mol. Spectrosc. 327, 95) and, for masers of OH, H2O and H2CO, the NIST recommended rest frequencies
 (Lovas 2004, J. Phys. Chem. Ref. Data 33, 177). Optical: the list of the SDSS MaNGA
 data analysis pipeline (DR17; Westfall et al. 2019, AJ 158, 231; BSD-3-Clause), and the
-NIST Atomic Spectra Database for ultraviolet and stellar lines. The numbers are measurements, which
-are cited and have no licence of their own.
+NIST Atomic Spectra Database for ultraviolet and stellar lines. The numbers are cited measurements
+and have no licence of their own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from tachyfits.text import LIGHT
 
-#: Where the numbers are from, for clients.
+#: Sources of the numbers, for clients.
 SOURCE = (
     "CDMS (Endres et al. 2016), NIST (Lovas 2004; Atomic Spectra Database), and the list of the "
     "MaNGA data analysis pipeline (Westfall et al. 2019, BSD-3-Clause)"
@@ -44,12 +44,12 @@ class SpectralLine:
 
 
 def _radio(group: str, lines: dict[str, float]) -> list[SpectralLine]:
-    """Return lines of frequencies in GHz."""
+    """Return lines from frequencies in GHz."""
     return [SpectralLine(name, group, round(value * 1e9, 3)) for name, value in lines.items()]
 
 
 def _optical(group: str, lines: dict[str, float]) -> list[SpectralLine]:
-    """Return lines of wavelengths in vacuum in Angstrom."""
+    """Return lines from vacuum wavelengths in Angstrom."""
     return [SpectralLine(name, group, LIGHT / (value * 1e-10)) for name, value in lines.items()]
 
 

@@ -1,7 +1,7 @@
-"""Matching: pixels and regions of one image in the pixels of another, by the sky of both.
+"""Matching: convert pixels and regions of one image to pixels of another, through the sky.
 
-A shape with a centre gets the scale and the angle that the sky has there; corners of polygons and
-ends of lines are moved one by one.
+A shape with a centre is transformed by the local scale and rotation at its centre; vertices of
+polygons and lines are converted one by one.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from tachyfits.server.errors import RequestError
 from tachyfits.server.region_shapes import text_of
 from tachyfits.text import annulus, parse_region, ring_of
 
-#: The largest relative difference of the scales along two axes that counts as one scale.
+#: Maximum relative difference of the scales along two axes to treat them as equal.
 _ALIKE = 1e-6
 
-#: Pixels around a place between which scale and angle are measured: one to each side makes one.
+#: Offsets from a position used to measure scale and angle, half a pixel to each side.
 _AROUND = np.array([[0.0, 0.0], [0.5, 0.0], [-0.5, 0.0], [0.0, 0.5], [0.0, -0.5]])
 
 _Floats = NDArray[np.float64]
@@ -33,24 +33,25 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Match:
-    """The sky of an image, and that of the image onto which pixels are moved."""
+    """Sky coordinates of a source image and of a target image."""
 
     source: Sky
     target: Sky
 
     def places(self, points: _Floats) -> _Floats:
-        """Return points in the pixels of the target; NaN where its projection does not reach.
+        """Convert points to pixels of the target; NaN outside its projection.
 
-        ``points``: shape (n, 2), x and y from 1, as the result.
+        ``points`` and the result have the shape (n, 2): x and y, counted from 1.
         """
         with foreign_errors("the images cannot be matched by the sky", "show one of them"):
             world = self.source.positions(*(points - 1).T)
             return np.column_stack(self.target.pixels_of(world)) + 1
 
     def linear(self, x: float, y: float) -> tuple[_Floats, _Floats] | None:
-        """Return the place of a point, and what a step of one pixel along x and along y becomes.
+        """Return the position of a point in the target, and the local linear transformation.
 
-        None where the target has no such place. The matrix has a column for each step.
+        None if the point is outside the target's projection. The columns of the matrix are the
+        images of a step of one pixel along x and along y.
         """
         centre, *sides = self.places(np.array([x, y]) + _AROUND)
         matrix = np.column_stack((sides[0] - sides[1], sides[2] - sides[3]))
@@ -59,12 +60,12 @@ class Match:
         return (centre, matrix) if np.linalg.det(matrix) != 0 else None
 
     def region(self, text: str) -> PixelRegion | CompoundRegion | None:
-        """Return a region in pixels as one of the target; None if a part of it has no place.
+        """Convert a region to pixels of the target; None if a part is outside its projection.
 
         Raises
         ------
         RequestError
-            The region is not a shape in pixels, or has no shape of its kind in the target.
+            The region is not a shape in pixels, or the target cannot represent its shape.
         """
         region = parse_region(text)
         ring = ring_of(region)
@@ -73,14 +74,14 @@ class Match:
             if inner is None or outer is None:
                 return None
             if isinstance(inner, Ellipse) and isinstance(outer, Ellipse):
-                # The angles of both come from rounded numbers.
+                # The angles differ by rounding errors: use the same one.
                 turn = math.radians(inner.angle_degrees - outer.angle_degrees)
                 if abs(math.sin(turn)) <= _ALIKE and math.cos(turn) > 0:
                     inner = replace(inner, angle_degrees=outer.angle_degrees)
-            moved = annulus(inner, outer)
-            if ring_of(moved) is None:
+            matched = annulus(inner, outer)
+            if ring_of(matched) is None:
                 raise RequestError(f"{text[:100]} has no shape of its kind in the other image")
-            return moved
+            return matched
         if not isinstance(region, PixelRegion):
             raise RequestError(f"invalid region {text[:100]!r}: expected one shape in pixels")
         return self._shape(region)
@@ -90,14 +91,14 @@ class Match:
             corners = self.places(np.array(part.vertices, dtype=np.float64) + 1) - 1
             if not np.isfinite(corners).all():
                 return None
-            moved = tuple((x, y) for x, y in corners.tolist())
-            return Line(moved) if isinstance(part, Line) else Polygon(moved)
+            vertices = tuple((x, y) for x, y in corners.tolist())
+            return Line(vertices) if isinstance(part, Line) else Polygon(vertices)
         if not isinstance(part, (Box, Circle, Ellipse, Point)):
             raise RequestError("the region has no shape that can be matched")
-        found = self.linear(part.x + 1, part.y + 1)
-        if found is None:
+        transform = self.linear(part.x + 1, part.y + 1)
+        if transform is None:
             return None
-        (x, y), matrix = (found[0] - 1).tolist(), found[1]
+        (x, y), matrix = (transform[0] - 1).tolist(), transform[1]
         first, second = np.linalg.svd(matrix, compute_uv=False)
         scale = math.sqrt(first * second)
         is_alike = first - second <= _ALIKE * first
@@ -122,7 +123,7 @@ class Match:
 
 @dataclass(frozen=True)
 class OtherImage:
-    """The image in whose pixels a region is."""
+    """Another image that a region is drawn on."""
 
     id: str
     hdu: int | None
@@ -141,27 +142,27 @@ async def _drawn_on(
     return None if region_in is None else OtherImage(region_in, region_in_hdu)
 
 
-#: The image in whose pixels the region is, where that is another one.
+#: The image that the region is drawn on; None: the image of the request.
 DrawnOn = Annotated[OtherImage | None, Depends(_drawn_on)]
 
 
 def region_of(asked: Asked, other: OtherImage, text: str | None) -> str:
-    """Return a region of another image in the pixels of this one.
+    """Convert a region of another image to pixels of this one.
 
     Raises
     ------
     RequestError
-        The text is missing, or the region lies outside this image.
+        The text is missing, or the region is outside the projection of this image.
     """
     if text is None:
         raise RequestError("region_in is given without a region: give both")
     source = asked.state.datasets.open(other.id)
     view = source.view(other.hdu)
-    moved = Match(view.required_sky, asked.view.required_sky).region(text)
+    matched = Match(view.required_sky, asked.view.required_sky).region(text)
     source.check()
-    if moved is None:
+    if matched is None:
         raise RequestError("the projection of the image does not reach the region")
-    return text_of(moved)
+    return text_of(matched)
 
 
 def _turn(degrees: float) -> _Floats:
@@ -175,6 +176,6 @@ def _angle(vector: _Floats) -> float:
 
 
 def _axes(matrix: _Floats) -> tuple[float, float, float]:
-    """Return the semi-axes, and the angle of the longer one, of what a unit circle becomes."""
-    ways, (major, minor), _ = np.linalg.svd(matrix)
-    return float(major), float(minor), _angle(ways[:, 0])
+    """Return the semi-axes of the image of a unit circle, and the angle of the major one."""
+    directions, (major, minor), _ = np.linalg.svd(matrix)
+    return float(major), float(minor), _angle(directions[:, 0])

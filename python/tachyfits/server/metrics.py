@@ -6,12 +6,12 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 
-#: Upper ends of the bins of durations, in seconds.
+#: Upper bounds of the bins of durations, in seconds.
 _ENDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
 
 
 class Metrics:
-    """Numbers since the server was started.
+    """Counts since the start of the server.
 
     >>> metrics = Metrics()
     >>> metrics.count("/api/v1/tile", "GET", 200, 0.004, 1000)
@@ -30,17 +30,17 @@ class Metrics:
 
     def count(self, route: str, method: str, status: int, seconds: float, size: int) -> None:
         """Count a request."""
-        known = method if method in ("GET", "HEAD", "POST", "DELETE", "OPTIONS") else "other"
-        self._requests[route, known, status] += 1
+        method_label = method if method in ("GET", "HEAD", "POST", "DELETE", "OPTIONS") else "other"
+        self._requests[route, method_label, status] += 1
         self._bytes[route] += size
-        self._seconds[route] += seconds  # type: ignore[assignment] # a Counter holds floats, too
+        self._seconds[route] += seconds  # type: ignore[assignment] # a Counter also holds floats
         self._counts[route] += 1
         for end in _ENDS:
             if seconds <= end:
                 self._bins[route, end] += 1
 
     def text(self, gauges: Iterable[tuple[str, str, float]]) -> str:
-        """Return all numbers; ``gauges`` are further ones, with a name and a meaning."""
+        """Return all metrics; ``gauges`` are additional (name, help text, value) entries."""
         lines = ["# TYPE tachyfits_requests_total counter"]
         for (route, method, status), count in sorted(self._requests.items()):
             labels = f'route="{route}",method="{method}",status="{status}"'
@@ -59,10 +59,10 @@ class Metrics:
             total = self._seconds[route]
             lines.append(f'tachyfits_request_seconds_sum{{route="{route}"}} {total:.6f}')
             lines.append(f'tachyfits_request_seconds_count{{route="{route}"}} {count}')
-        own = [
+        process_gauges = [
             ("tachyfits_requests_running", "Requests under way.", float(self.running)),
             ("process_start_time_seconds", "Start of the server.", self._begin),
         ]
-        for name, meaning, value in [*own, *gauges]:
+        for name, meaning, value in [*process_gauges, *gauges]:
             lines += [f"# HELP {name} {meaning}", f"# TYPE {name} gauge", f"{name} {value:.17g}"]
         return "\n".join(lines) + "\n"

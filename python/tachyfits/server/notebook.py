@@ -1,4 +1,4 @@
-"""Notebook: the viewer page in a cell, from one server on a thread of this process."""
+"""Notebook: the viewer page in a cell, served by a thread of this process."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from tachyfits.server.run import LOOPBACK, listen
 from tachyfits.server.settings import Settings
 from tachyfits.server.widget import Widget
 
-#: Seconds in which the server has to start.
+#: Maximum time for the server to start, in seconds.
 _START = 30.0
 
-#: Pages that may show the viewer: notebooks have any address.
+#: Sources of pages that may embed the viewer: notebooks can have any address.
 _ANCESTORS = ("http:", "https:", "vscode-webview:")
 
 
 class _Server:
-    """A server of the files that were viewed, and of no others."""
+    """A server that only serves the viewed files."""
 
     def __init__(self) -> None:
-        # Jobs of other servers of this user are none of its business.
+        # A separate cache folder: do not see jobs of other servers of this user.
         self._folder = tempfile.TemporaryDirectory(prefix="tachyfits-viewer-")
-        # Other users of this machine reach its loopback address, too.
+        # Other users of this machine can also connect to its loopback address.
         self.token = secrets.token_urlsafe(24)
         settings = Settings(
             paths=(),
@@ -56,7 +56,7 @@ class _Server:
             started.set()
 
         server.startup = startup  # type: ignore[method-assign]
-        # A daemon ends with the process; it writes nothing that lasts.
+        # A daemon thread ends with the process; the server writes no permanent files.
         thread = threading.Thread(target=server.run, name="tachyfits-viewer", daemon=True)
         thread.start()
         if not started.wait(_START):
@@ -70,7 +70,7 @@ _servers: dict[int, _Server] = {}
 
 
 def viewer(image: tf.Image, height: int, address: str | None) -> Viewer:
-    """Return the widget with the page that shows an image; see `Image.view`."""
+    """Return a widget with the viewer page of an image; see `Image.view`."""
     path = image.file.name
     is_remote = image.file.storage == "remote"
     if not is_remote and not os.path.isfile(path):
@@ -80,7 +80,7 @@ def viewer(image: tf.Image, height: int, address: str | None) -> Viewer:
         )
     process = os.getpid()
     with _lock:
-        # A fork has the object, and not the thread.
+        # A forked process inherits the object but not the thread.
         if process not in _servers:
             _servers[process] = _Server()
         server = _servers[process]
@@ -88,7 +88,7 @@ def viewer(image: tf.Image, height: int, address: str | None) -> Viewer:
     base = f"http://127.0.0.1:{server.port}/"
     if address is not None:
         base = address.replace("{port}", str(server.port)).rstrip("/") + "/"
-    # Browsers send no part of an address after "#": neither logs nor proxies have the token.
+    # Browsers do not send the part of an address after "#": logs and proxies never see the token.
     link = f"{base}#token={server.token}&id={urllib.parse.quote(name)}&hdu={image.index}"
-    found: Viewer = Widget(server.datasets, name, image.index, link, height)
-    return found
+    widget: Viewer = Widget(server.datasets, name, image.index, link, height)
+    return widget

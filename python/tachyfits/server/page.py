@@ -1,4 +1,4 @@
-"""Page: the files of the viewer page, which are served as they are."""
+"""Page: the static files of the viewer page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ WEB = Path(__file__).parents[1] / "web"
 
 
 def page_paths() -> set[str]:
-    """Return the paths of the page and its parts in addresses.
+    """Return the URL paths of the page and its files.
 
     >>> {"/", "/main.js", "/vendor/uPlot.esm.js"} <= page_paths()
     True

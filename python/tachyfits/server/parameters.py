@@ -1,4 +1,4 @@
-"""Parameters that several endpoints have: their limits, and what the OpenAPI file says of them."""
+"""Parameters shared by several endpoints: their limits and OpenAPI descriptions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tachyfits.server.errors import RequestError, TooLarge
 from tachyfits.server.place import Place
 from tachyfits.text import PERCENTILES, SPECTRAL, asked_quantity, parse_numbers
 
-#: Characters of a region: a polygon of some thousand corners. uvicorn takes addresses of at most
-#: 65 535 bytes, proxies often of 8 KiB: POST has the region in its body.
+#: Maximum length of a region: a polygon of some thousand vertices. uvicorn accepts addresses of at
+#: most 65 535 bytes, proxies often only 8 KiB; POST therefore takes the region in its body.
 LONGEST_REGION = 50_000
 
 Id = Annotated[
@@ -60,7 +60,7 @@ Turn = Annotated[
 ]
 
 
-#: Names of long requests.
+#: Pattern of the names of long requests.
 JOB_NAME = r"^[A-Za-z0-9_.-]{1,64}$"
 
 JobName = Annotated[
@@ -118,22 +118,22 @@ async def _region(
     return await posted(request, region, "region", LONGEST_REGION)
 
 
-async def posted(request: Request, given: str | None, name: str, longest: int) -> str | None:
-    """Return the text of a parameter that POST has as its body; "" is left out."""
+async def posted(request: Request, value: str | None, name: str, longest: int) -> str | None:
+    """Return the text of a parameter, which POST may have in its body; an empty body is ignored."""
     if request.method != "POST":
-        return given
+        return value
     text = (await body_text(request)).strip()
-    if text and given is not None:
+    if text and value is not None:
         raise RequestError(f"both {name} and a body are given: use one of them")
     if len(text) > longest:
         raise TooLarge(f"the {name} in the body has more than {longest} characters")
-    return text or given
+    return text or value
 
 
-#: A region: GET has it in the address, POST in the body, where proxies do not limit its length.
+#: A region: in the address of GET, or in the body of POST, whose length proxies do not limit.
 Region = Annotated[str | None, Depends(_region)]
 
-#: The description of that body for OpenAPI.
+#: OpenAPI description of this body.
 REGION_BODY = text_body(LONGEST_REGION, "polygon(10,10,30,12,20,40)")
 
 Channels = Annotated[
@@ -193,21 +193,21 @@ Unit = Annotated[
 
 
 def numbers_of(text: str, name: str, most: int) -> list[float]:
-    """Return finite numbers with commas between.
+    """Parse at most ``most`` comma-separated finite numbers.
 
     >>> numbers_of("1,2.5", "q", most=3)
     [1.0, 2.5]
     """
-    found = parse_numbers(text, most)
-    if found is None:
+    numbers = parse_numbers(text, most)
+    if numbers is None:
         raise RequestError(
             f"invalid {name} {text[:100]!r}: expected at most {most} numbers with commas between"
         )
-    return list(found)
+    return list(numbers)
 
 
 def others_of(text: str | None) -> tuple[int, ...]:
-    """Return the numbers of the parameter ``others``.
+    """Parse the numbers of the parameter ``others``.
 
     >>> others_of("1,2"), others_of(None)
     ((1, 2), ())
@@ -216,7 +216,7 @@ def others_of(text: str | None) -> tuple[int, ...]:
 
 
 def line_of(unit: str | None, rest: str | None, convention: str | None) -> Line:
-    """Return the parameters of a spectral line; a rest value is parsed though nothing needs it."""
+    """Return the parameters of a spectral line; check the rest value even if it is not needed."""
     if rest is not None:
         try:
             asked_quantity(rest, SPECTRAL)

@@ -1,4 +1,4 @@
-"""Place: the image that a request is about, and where its answer is shown."""
+"""Place: the image of a request, and the view that shows the answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Place:
-    """The parameters that every endpoint about an image has."""
+    """Parameters common to all endpoints about an image."""
 
     id: str
     hdu: int | None = None

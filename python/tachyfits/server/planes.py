@@ -1,8 +1,8 @@
 """Planes: a range of channels collapsed to one plane of the sky.
 
-A plane of up to 256 MiB is computed as a whole and kept. Of a larger one, tiles of low levels and
-pixels are computed on request; the higher levels are computed block by block in one
-pass, in bounded memory, and are kept.
+A plane of up to 256 MiB is computed as a whole and cached. For a larger plane, pixels and tiles of
+low levels are computed on request; the higher levels are computed block by block in one pass, in
+bounded memory, and cached.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from tachyfits.server.parameters import (
 from tachyfits.server.polarisation import ANGLE, INTENSITY, polarised
 from tachyfits.server.view import TILE, View
 
-#: Most bytes of a plane that is computed as a whole, which the cache then keeps.
+#: Maximum size of a plane that is computed as a whole and cached, in bytes.
 MOST_BYTES = 256 << 20
 
-#: Most pixels of a level of a larger plane that is computed as a whole.
+#: Maximum number of pixels of a level that is computed as a whole, for larger planes.
 MOST_PIXELS = 1 << 24
 
-#: Bytes of a block of a larger plane, and blocks of all requests at a time.
+#: Bytes per block of a larger plane, and the limit of concurrent blocks of all requests.
 _BLOCK = 16 << 20
 _BLOCKS = threading.BoundedSemaphore(4)
 
@@ -57,9 +57,9 @@ class PartOfPlane:
     Attributes
     ----------
     region
-        In the pixels of the part.
+        The region in pixels of the part.
     corner
-        NumPy's index in the plane of the first pixel of the part.
+        NumPy index of the first pixel of the part in the plane.
     """
 
     image: tf.Image
@@ -69,7 +69,7 @@ class PartOfPlane:
 
 @dataclass(frozen=True)
 class Collapse:
-    """The parameters of a plane: a statistic of the engine, or "moment0" to "moment2"."""
+    """Parameters of a plane; the statistic is one of the engine, or "moment0" to "moment2"."""
 
     statistic: str
     channels: str | None = None
@@ -81,12 +81,12 @@ class Collapse:
     threshold: float | None = None
 
     def plane(self, asked: Asked) -> tf.Plane:
-        """Return the plane, from the cache or computed.
+        """Return the plane from the cache, or compute it.
 
         Raises
         ------
         TooLarge
-            It has too many pixels.
+            The plane has too many pixels.
         """
         if is_large(asked.view):
             raise _too_large(asked.view, "give a level, a tile or a region")
@@ -100,23 +100,25 @@ class Collapse:
         Raises
         ------
         TooLarge
-            It has too many pixels.
+            The part has too many pixels.
         """
         view = asked.view
-        chosen = view.region(region)
+        selected_region = view.region(region)
         if not is_large(view):
-            return PartOfPlane(image_of(self.plane(asked)), chosen)
-        if chosen is None:
+            return PartOfPlane(image_of(self.plane(asked)), selected_region)
+        if selected_region is None:
             raise _too_large(view, "give a region")
-        (first, left), (last, right) = extent_on_image(view.cube, chosen)
+        (first, left), (last, right) = extent_on_image(view.cube, selected_region)
         if (last + 1 - first) * (right + 1 - left) * 8 > MOST_BYTES:
             raise _too_large(view, "give a smaller region")
         y, x = slice(first, last + 1), slice(left, right + 1)
         part = self._computed(asked, y, x, progress=asked.progress)
-        return PartOfPlane(image_of(part), _shifted(view, chosen, left, first), (first, left))
+        return PartOfPlane(
+            image_of(part), _shifted(view, selected_region, left, first), (first, left)
+        )
 
     def pixel(self, asked: Asked, x: int, y: int) -> tuple[float, str | None]:
-        """Return the value of a pixel, by NumPy's numbers, and its unit."""
+        """Return the value of a pixel (0-based x and y) and its unit."""
         if is_large(asked.view):
             part = self._computed(asked, slice(y, y + 1), slice(x, x + 1))
             return float(part.values[0, 0]), part.unit
@@ -124,14 +126,14 @@ class Collapse:
         return float(plane.values[y, x]), plane.unit
 
     def sample(self, asked: Asked, step: int) -> NDArray[np.float64]:
-        """Return the pixels at equal steps along x and y."""
+        """Return every ``step``-th pixel along x and y."""
         every = slice(None, None, step)
         if is_large(asked.view):
             return self._computed(asked, every, every).values
         return self.plane(asked).values[every, every]
 
     def level(self, asked: Asked, level: int) -> tf.Image:
-        """Return the plane at a level of tiles, as an image.
+        """Return the plane at a zoom level, as an image.
 
         Raises
         ------
@@ -146,7 +148,7 @@ class Collapse:
         if level < first:
             raise _too_large(view, f"use level {first} or a higher one, or tiles")
         pixels = self._levels(asked)[level]
-        # The header of a block, whose first pixel is that of the plane.
+        # Take the header from a binned block that starts at the plane's first pixel.
         step = 1 << level
         corner = self._computed(asked, slice(0, step), slice(0, step))
         return _with_header(pixels, binned(image_of(corner), view, level))
@@ -158,9 +160,9 @@ class Collapse:
         view = asked.view
         view.check_tile(level, column, row)
         y, x = slice(row * TILE, (row + 1) * TILE), slice(column * TILE, (column + 1) * TILE)
-        kept: _Levels | None = asked.found(("levels", self)) if is_large(view) else None
-        if kept is not None and level in kept:
-            return kept[level][y, x]
+        cached_levels: _Levels | None = asked.found(("levels", self)) if is_large(view) else None
+        if cached_levels is not None and level in cached_levels:
+            return cached_levels[level][y, x]
         step = 1 << level
         y, x = (slice(part.start * step, part.stop * step) for part in (y, x))
         if is_large(view) and not preview:
@@ -175,7 +177,7 @@ class Collapse:
         return _means_of(_with_cards(pixels, ()), view, [level])[level]
 
     def _levels(self, asked: Asked) -> _Levels:
-        """Return the levels that are kept, from the cache or computed in one pass."""
+        """Return the cached levels, or compute them in one pass."""
         view = asked.view
         levels = range(first_level(view), view.levels)
         y, x = slice(0, view.height), slice(0, view.width)
@@ -191,10 +193,10 @@ class Collapse:
         levels: range | list[int],
         progress: Progress | None,
     ) -> _Levels:
-        """Return levels of a part of the plane, computed block by block."""
+        """Compute levels of a part of the plane, block by block."""
         view = asked.view
         y, x = slice(y.start, min(y.stop, view.height)), slice(x.start, min(x.stop, view.width))
-        found = {
+        result = {
             level: np.empty([-(-(part.stop - part.start) >> level) for part in (y, x)], np.float32)
             for level in levels
         }
@@ -204,11 +206,11 @@ class Collapse:
                 within = _share(progress, number, len(blocks))
                 part = image_of(self._computed(asked, rows, columns, progress=within))
                 top, left = rows.start - y.start, columns.start - x.start
-                for level, mean in _means_of(part, view, found).items():
+                for level, mean in _means_of(part, view, result).items():
                     above, before = top >> level, left >> level
                     height, width = mean.shape
-                    found[level][above : above + height, before : before + width] = mean
-        return found
+                    result[level][above : above + height, before : before + width] = mean
+        return result
 
     def _computed(
         self,
@@ -218,27 +220,31 @@ class Collapse:
         *,
         progress: Progress | None = None,
     ) -> tf.Plane:
-        """Return a part of the plane, computed by the engine."""
+        """Compute a part of the plane by the engine."""
         view = asked.view
         if self.statistic in (INTENSITY, ANGLE):
             return polarised(
-                self, view, lambda one: one._computed(asked, y, x, progress=progress), y, x
+                self,
+                view,
+                lambda component: component._computed(asked, y, x, progress=progress),
+                y,
+                x,
             )
         line = line_of(None, self.rest, self.convention)
         words = {"channels": self.channels, "pol": self.pol}
         selection = view.selection(words, others=self.others, line=line)
-        where: tuple[Any, ...] = ()
+        conditions: tuple[Any, ...] = ()
         if self.threshold is not None:
-            where = (threshold_of_values(view.cube, self.threshold, self.unit),)
+            conditions = (threshold_of_values(view.cube, self.threshold, self.unit),)
         section = (*selection.section, y, x)
-        cube = view.cube.select(replace(selection, section=section, where=where))
+        cube = view.cube.select(replace(selection, section=section, where=conditions))
         options: dict[str, Any] = {
             "unit": self.unit,
             "rest": self.rest,
             "convention": self.convention,
             "progress": progress,
         }
-        # Any of the names that the endpoints take, which were checked.
+        # The endpoints have checked the name.
         name: Any = self.statistic
         if name.startswith("moment"):
             order: Any = int(name.removeprefix("moment"))
@@ -247,7 +253,7 @@ class Collapse:
 
 
 def is_large(view: View) -> bool:
-    """Say whether a plane of float64 is too large to be computed as a whole."""
+    """Return whether a float64 plane is too large to be computed as a whole."""
     return view.width * view.height * 8 > MOST_BYTES
 
 
@@ -274,7 +280,7 @@ def _bytes_of(levels: _Levels) -> int:
 
 
 def _blocks(y: slice, x: slice, step: int) -> Iterator[tuple[slice, slice]]:
-    """Return the parts of a plane whose blocks of ``step`` pixels each way are whole, in order."""
+    """Yield the blocks of a plane in order; their sides are multiples of ``step`` pixels."""
     wide = max(step, _BLOCK // (8 * step) // step * step)
     tall = max(step, _BLOCK // (8 * min(wide, x.stop - x.start)) // step * step)
     for row in range(y.start, y.stop, tall):
@@ -285,29 +291,29 @@ def _blocks(y: slice, x: slice, step: int) -> Iterator[tuple[slice, slice]]:
 
 
 def _share(progress: Progress | None, number: int, count: int) -> Progress | None:
-    """Return the progress of one of several equal parts."""
+    """Return a progress function for one of several equal parts."""
     if progress is None:
         return None
-    whole = 1 << 20
+    unit = 1 << 20
 
-    def told(done: int, total: int) -> bool | None:
-        return progress(number * whole + whole * done // max(1, total), count * whole)
+    def report(done: int, total: int) -> bool | None:
+        return progress(number * unit + unit * done // max(1, total), count * unit)
 
-    return told
+    return report
 
 
 def _shifted(view: View, region: Region, x: int, y: int) -> Region:
-    """Return a region in the pixels of the part of a view that begins at (x, y), from 0."""
+    """Convert a region to the pixels of the part of a view that starts at (x, y), 0-based."""
     if isinstance(region, CompoundRegion):
         parts = tuple((added, _shifted(view, part, x, y)) for added, part in region.parts)
         return replace(region, parts=parts)
     if isinstance(region, SkyRegion):
-        return region  # the part has coordinates of its own
+        return region  # the part has its own sky coordinates
     return in_pixels(view.cube, region).moved((1.0, 1.0), (float(-x), float(-y)))
 
 
 def binned(plane: tf.Image, view: View, level: int) -> tf.Image:
-    """Return a plane at a level of tiles."""
+    """Bin a plane to a zoom level."""
     view.check_level(level)
     if level == 0:
         return plane
@@ -316,20 +322,20 @@ def binned(plane: tf.Image, view: View, level: int) -> tf.Image:
 
 
 def _means_of(image: tf.Image, view: View, levels: Iterable[int]) -> _Levels:
-    """Return levels of an image, which is closed afterwards."""
-    found = {}
+    """Return levels of an image, and close the image."""
+    result = {}
     for level in levels:
         reduced = binned(image, view, level)
-        found[level] = reduced.read(dtype=np.float32)
-        # A file and its images refer to each other: they go at once only if they are closed.
+        result[level] = reduced.read(dtype=np.float32)
+        # A file and its images form a reference cycle: closing frees the memory at once.
         if reduced is not image:
             reduced.file.close()
     image.file.close()
-    return found
+    return result
 
 
 def image_of(plane: tf.Plane) -> tf.Image:
-    """Return a plane as an image, which is cut and binned as others are."""
+    """Convert a plane to an image, to cut and bin it."""
     values = np.ascontiguousarray(plane.as_written()[0].reshape(plane.values.shape))
     return _with_cards(values, plane.header.cards, plane.companions)
 
@@ -338,8 +344,8 @@ def _with_header(pixels: NDArray[Any], other: tf.Image) -> tf.Image:
     return _with_cards(pixels, other.header.cards)
 
 
-def _with_cards(pixels: NDArray[Any], given: Any, companions: bytes = b"") -> tf.Image:
-    cards = [(card.keyword, card.value, card.comment) for card in given]
+def _with_cards(pixels: NDArray[Any], header_cards: Any, companions: bytes = b"") -> tf.Image:
+    cards = [(card.keyword, card.value, card.comment) for card in header_cards]
     core = plane_file(np.ascontiguousarray(pixels), cards, companions)
     image = tf.File.computed(core, None)[0]
     assert isinstance(image, tf.Image)
@@ -374,13 +380,13 @@ async def _collapse(
     return Collapse(collapse, channels, others, pol, unit, rest, convention, threshold)
 
 
-#: How channels are collapsed; None: they are not.
+#: Parameters to collapse channels; None: do not collapse them.
 CollapseAsked = Annotated[Collapse | None, Depends(_collapse)]
 
 
 @dataclass(frozen=True)
 class OnePlane:
-    """The parameters of a plane: channels collapsed to one, or a channel."""
+    """Parameters of a plane: collapsed channels, or a single channel."""
 
     collapse: Collapse | None
     channel: int
@@ -393,5 +399,5 @@ async def _one_plane(
     return OnePlane(collapse, channel, others)
 
 
-#: A plane: channels collapsed to one, or a channel.
+#: A plane: collapsed channels, or a single channel.
 PlaneAsked = Annotated[OnePlane, Depends(_one_plane)]

@@ -1,8 +1,8 @@
 """Polarisation: intensity and angle of the linear polarisation, and vectors, of Stokes Q and U.
 
-The intensity is sqrt(Q² + U²), which noise makes too large: nothing is taken off for it (debiased).
-The angle is half that of (Q, U), from north through east, as the IAU has it. Over several channels
-Q and U are averaged first.
+The intensity is sqrt(Q² + U²), without a correction for the positive bias due to noise. The angle
+is half the angle of (Q, U), from north through east (IAU convention). For several channels, Q and U
+are averaged first.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from tachyfits.server.asked import Asked
     from tachyfits.server.planes import Collapse
 
-#: Statistics of a plane that are made of two others.
+#: Statistics of a plane that combine the planes of Q and U.
 INTENSITY, ANGLE = "linear_polarization", "polarization_angle"
 
-#: Most vectors of an answer.
+#: Maximum number of vectors of an answer.
 _MOST_VECTORS = 50_000
 
 
@@ -44,11 +44,11 @@ class Vectors:
     x, y
         Pixels from 1.
     dx, dy
-        The direction in pixels, of length 1: a line without a head.
+        The direction in pixels, as a unit vector; its sign has no meaning.
     angle
-        From north through east, degrees.
+        Angle from north through east, degrees.
     intensity
-        In ``unit``.
+        Polarised intensity in ``unit``.
     """
 
     x: NDArray[Any]
@@ -61,9 +61,9 @@ class Vectors:
 
 
 def stokes_of(view: View) -> tuple[int, list[str]] | None:
-    """Return the STOKES axis of a cube (2 is z, from x = 0) and the names of its pixels.
+    """Return the STOKES axis of a cube (x is 0, z is 2) and the names of its pixels.
 
-    None: it has none, or its cards cannot be used.
+    None if the cube has no STOKES axis, or if its cards are unusable.
     """
     cube = view.cube
     try:
@@ -78,42 +78,44 @@ def polarised(
 ) -> tf.Plane:
     """Return the intensity or the angle of the polarisation.
 
-    ``compute``: gives the part (y, x) of the plane of a `Collapse`. Pixels whose intensity is below
-    the threshold of ``collapse`` are undefined.
+    ``compute`` returns the part (y, x) of the plane of a `Collapse`. Pixels with an intensity below
+    the threshold of ``collapse`` are NaN.
     """
-    plain = replace(collapse, statistic="mean", unit=None, threshold=None)
-    q, u = (_of_stokes(plain, view, name, compute, (y, x)) for name in "QU")
+    mean_collapse = replace(collapse, statistic="mean", unit=None, threshold=None)
+    q, u = (_of_stokes(mean_collapse, view, name, compute, (y, x)) for name in "QU")
     intensity = np.hypot(q.values, u.values)
     values, unit, name = intensity, q.unit, "linear polarization"
     if collapse.statistic == ANGLE:
         values, unit = np.degrees(np.arctan2(u.values, q.values)) / 2, "deg"
         name = "polarization angle"
-        # Without any polarisation the angle has no meaning.
+        # Without polarisation the angle is undefined.
         values = np.where(intensity > 0, values, np.nan)
     if collapse.threshold is not None:
         values = np.where(intensity >= collapse.threshold, values, np.nan)
-    found: tf.Plane = replace(
+    result: tf.Plane = replace(
         q, values=values, name=name, unit=unit, header=with_unit(q.header, unit)
     )
-    return found
+    return result
 
 
 def _of_stokes(
     collapse: Collapse, view: View, name: str,
     compute: Callable[[Collapse], tf.Plane], part: tuple[slice, slice],
 ) -> tf.Plane:  # fmt: skip
-    """Return the same plane of one Stokes parameter; ``part`` is what ``compute`` takes of it.
+    """Return the plane of one Stokes parameter; ``part`` is the part that ``compute`` returns.
 
     Raises
     ------
     RequestError
-        The image does not have it.
+        The image does not have this Stokes parameter.
     """
-    found = stokes_of(view)
-    if found is None or name not in found[1]:
-        there = f"it has {', '.join(found[1])}" if found else "it has no STOKES axis"
-        raise RequestError(f"the image lacks Stokes {name}, which polarisation needs: {there}")
-    axis, names = found
+    stokes = stokes_of(view)
+    if stokes is None or name not in stokes[1]:
+        stokes_text = f"it has {', '.join(stokes[1])}" if stokes else "it has no STOKES axis"
+        raise RequestError(
+            f"the image lacks Stokes {name}, which polarisation needs: {stokes_text}"
+        )
+    axis, names = stokes
     pixel = names.index(name) + 1
     if axis < 2:
         raise RequestError("the STOKES axis is x or y of the image: it has no planes of Q and U")
@@ -127,14 +129,14 @@ def _of_stokes(
 
 
 def vectors_of(asked: Asked, collapse: Collapse, step: int, least: float | None) -> Vectors:
-    """Return a vector for each block of pixels: of the means of Q and U in it.
+    """Return one vector per block of pixels, from the means of Q and U in the block.
 
     Parameters
     ----------
     step
         Pixels along each side of a block.
     least
-        Blocks with a lower intensity have no vector.
+        Minimum intensity; blocks below it have no vector.
 
     Raises
     ------
@@ -145,9 +147,12 @@ def vectors_of(asked: Asked, collapse: Collapse, step: int, least: float | None)
     if (view.width // step) * (view.height // step) > _MOST_VECTORS:
         raise TooLarge(f"more than {_MOST_VECTORS} vectors: use a larger step")
     sky = view.required_sky
-    plain = replace(collapse, statistic="mean", threshold=None)
-    whole = slice(None), slice(None)
-    q, u = (_of_stokes(plain, view, name, lambda one: one.plane(asked), whole) for name in "QU")
+    mean_collapse = replace(collapse, statistic="mean", threshold=None)
+    full_plane = slice(None), slice(None)
+    q, u = (
+        _of_stokes(mean_collapse, view, name, lambda component: component.plane(asked), full_plane)
+        for name in "QU"
+    )
     means = [_blocks(plane.values, step) for plane in (q, u)]
     intensity: NDArray[Any] = np.hypot(*means)
     angle: NDArray[Any] = np.degrees(np.arctan2(means[1], means[0])) / 2
@@ -159,19 +164,19 @@ def vectors_of(asked: Asked, collapse: Collapse, step: int, least: float | None)
     import astropy.units as units
 
     with foreign_errors("the vectors have no place on the sky", "show the angle"):
-        places = sky.positions(x, y)
-        there = places.directional_offset_by(angle * units.deg, min(sky.scales) * units.deg)
-        dx, dy = (end - start for end, start in zip(sky.pixels_of(there), (x, y), strict=True))
+        positions = sky.positions(x, y)
+        tips = positions.directional_offset_by(angle * units.deg, min(sky.scales) * units.deg)
+        dx, dy = (end - start for end, start in zip(sky.pixels_of(tips), (x, y), strict=True))
     length = np.hypot(dx, dy)
-    good = np.isfinite(length) & (length > 0)
+    valid = np.isfinite(length) & (length > 0)
     x, y, dx, dy, length, angle, intensity = (
-        values[good] for values in (x, y, dx, dy, length, angle, intensity)
+        values[valid] for values in (x, y, dx, dy, length, angle, intensity)
     )
     return Vectors(x + 1, y + 1, dx / length, dy / length, angle, intensity, q.unit)
 
 
 def _blocks(values: NDArray[np.float64], step: int) -> NDArray[np.float64]:
-    """Return the means of whole blocks; NaN where a block has no defined pixel."""
+    """Return the means of complete blocks; NaN for a block without defined pixels."""
     if step == 1:
         return values
     if min(values.shape) < step:

@@ -1,7 +1,7 @@
-"""Positions on the sky as users type them: degrees, sexagesimal, with a frame, J2000 designations.
+"""Sky positions as users type them: degrees or sexagesimal, with a frame, or J2000 designations.
 
-astropy reads the coordinates. This finds the frame and says whether plain numbers are degrees or
-hours: text that has two meanings is refused.
+This module finds the frame and decides whether plain numbers are degrees or hours; ambiguous text
+is an error. astropy parses the coordinates.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ _FRAME = re.compile(
     rf"(?:^\s*({_FRAMES})\b[\s;:,]*)|(?:[\s;,(]+({_FRAMES})\b[\s)]*$)", re.IGNORECASE
 )
 
-#: Words before a coordinate: those of Galactic coordinates name the frame, too.
+#: Labels before a coordinate; labels of Galactic coordinates also set the frame.
 _LABEL = re.compile(r"\b(ra|r\.a\.|dec|de|decl|glon|glat|l|b|lon|lat)\s*[=:]\s*", re.IGNORECASE)
 _GALACTIC = re.compile(r"\b(glon|l)\s*[=:]", re.IGNORECASE)
 
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)"
-#: Signs of print, as the letters and signs that astropy reads: minus, degrees, minutes, seconds.
+#: Typographic signs, mapped to those that astropy parses: minus, degrees, minutes, seconds.
 _SIGNS = str.maketrans("\u2212\u2013\u00b0\u00ba\u2032\u2019\u2033\u201d", "--ddmmss")
 
-#: Numbers with signs of angles, and nothing else.
+#: Text of numbers and signs of angles only.
 _COORDINATES = re.compile(r"[-+.\d][-+.:,;\s\ddhms'\"]*", re.IGNORECASE | re.ASCII)
 
-#: J053432.0+220052, also after the name of a catalogue.
+#: A designation such as J053432.0+220052, optionally after the name of a catalogue.
 _DESIGNATION = re.compile(
     r"(?:.*\s)?(?P<kind>[JB])\d{4,6}(?:\.\d+)?[-+]\d{4,6}(?:\.\d+)?\s*", re.ASCII
 )
 
 
 def position_of(text: str) -> Any:
-    """Return a position as a `SkyCoord`; None for other text, such as a name.
+    """Parse a position and return a `SkyCoord`; return None for other text, such as a name.
 
-    Without a frame coordinates are ICRS. Two plain numbers are degrees; the first coordinate is in
-    hours if it is sexagesimal and not Galactic, supergalactic or ecliptic.
+    Coordinates without a frame are ICRS. Two plain numbers are degrees. The first coordinate is in
+    hours if it is sexagesimal, except in Galactic, supergalactic and ecliptic frames.
 
     >>> position_of("05:34:32 +22:00:52").to_string()
     '83.6333 22.0144'
@@ -58,7 +58,7 @@ def position_of(text: str) -> Any:
     Raises
     ------
     RequestError
-        The text is coordinates that have no or several meanings.
+        The coordinates are invalid or ambiguous.
     """
     designation = _DESIGNATION.fullmatch(text.translate(_SIGNS))
     if designation is not None:
@@ -73,39 +73,39 @@ def position_of(text: str) -> Any:
 
 
 def _framed(text: str) -> tuple[str, str | None]:
-    """Return text without its frame, and the frame by astropy's name."""
-    found = _FRAME.search(text)
-    if found is None:
+    """Split a text into coordinates and frame, with astropy's name of the frame."""
+    match = _FRAME.search(text)
+    if match is None:
         return text, None
-    word = (found[1] or found[2]).lower().removesuffix(".0")
-    rest = text[: found.start()] + text[found.end() :]
-    return rest, frame_name("galactic" if word == "gal" else word)
+    word = (match[1] or match[2]).lower().removesuffix(".0")
+    coordinates = text[: match.start()] + text[match.end() :]
+    return coordinates, frame_name("galactic" if word == "gal" else word)
 
 
 def _read(text: str, words: str, frame: str) -> Any:
     import astropy.units as u
     from astropy.coordinates import SkyCoord
 
-    plain = re.sub(r"\s*[,;]\s+|\s+[,;]|(?<=[dms'\"]),", " ", words)
-    if plain.count(",") == 1:
-        plain = plain.replace(",", " ")
-    numbers = re.findall(_NUMBER, plain)
-    has_marks = re.search(r"[:dhms'\"]", plain, re.IGNORECASE) is not None
-    if "," in plain or ";" in plain or len(numbers) not in (2, 4, 6):
+    blanked = re.sub(r"\s*[,;]\s+|\s+[,;]|(?<=[dms'\"]),", " ", words)
+    if blanked.count(",") == 1:
+        blanked = blanked.replace(",", " ")
+    numbers = re.findall(_NUMBER, blanked)
+    has_marks = re.search(r"[:dhms'\"]", blanked, re.IGNORECASE) is not None
+    if "," in blanked or ";" in blanked or len(numbers) not in (2, 4, 6):
         raise _invalid(text, "two coordinates")
     is_sexagesimal = has_marks or len(numbers) > 2
     is_equatorial = frame in ("icrs", "fk5", "fk4")
     first = u.hourangle if is_sexagesimal and is_equatorial else u.deg
     with foreign_errors(f"invalid position {text!r:.100}", f"use {POSITION_FORMS}"):
         return SkyCoord(
-            plain.replace("''", "s").replace('"', "s").replace("'", "m"),
+            blanked.replace("''", "s").replace('"', "s").replace("'", "m"),
             unit=(first, u.deg),
             frame=frame,
         )
 
 
-def _designated(text: str, kind: str) -> Any:
-    """Return the position that a designation such as J0534+2200 means."""
+def _designated(text: str, epoch: str) -> Any:
+    """Return the position of a designation such as J0534+2200."""
     import astropy.units as u
     from astropy.coordinates import SkyCoord
 
@@ -113,7 +113,7 @@ def _designated(text: str, kind: str) -> Any:
     sign = max(name.rfind("+"), name.rfind("-"))
     parts = [name[1:sign], name[sign + 1 :]]
     spaced = [re.sub(r"^(\d\d)(\d\d)(\d\d)?", _spaced, part) for part in parts]
-    frame = "fk4" if kind == "B" else "icrs"
+    frame = "fk4" if epoch == "B" else "icrs"
     with foreign_errors(f"invalid position {text!r:.100}", f"use {POSITION_FORMS}"):
         return SkyCoord(
             f"{spaced[0]} {name[sign]}{spaced[1]}", unit=(u.hourangle, u.deg), frame=frame

@@ -1,4 +1,4 @@
-"""Problems of an image that its description names: what a page shows before a request fails."""
+"""Problems of an image in its description: the page shows them before a request fails."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from tachyfits.file import stored_table
 from tachyfits.server.datasets import OpenFile
 from tachyfits.server.view import View
 
-#: The HDU that a warning of a file is about, and the code of a file that ends too early.
+#: The HDU number in a warning of a file, and the code of the warning about a truncated file.
 _OF_HDU = re.compile(r"HDU (\d+) \(0-based\)")
 _TRUNCATED = "[truncated-data]"
 
 
 def problems_of(file: OpenFile, view: View) -> list[str]:
-    """Return what is wrong with an image: missing pixels, cards that cannot be used, warnings."""
+    """Return the problems of an image: missing pixels, unusable cards, warnings."""
     image = view.image
-    found = [_truncated(image)]
+    problems = [_truncated(image)]
     for warning in image.file.warnings:
         about = _OF_HDU.search(warning)
         if about is not None and int(about[1]) != image.index:
             continue
-        if found[0] is None or _TRUNCATED not in warning:
-            found.append(warning)
-    _ = view.sky  # what its cards lack becomes a problem of the view
-    found += [*view.problems, *image.coordinates.summary.problems]
-    texts = [text.partition("\nhint: ")[0].strip() for text in found if text]
-    # The same card is a problem of the view and of the summary, whose texts name no file.
+        if problems[0] is None or _TRUNCATED not in warning:
+            problems.append(warning)
+    _ = view.sky  # adds problems of its cards to view.problems
+    problems += [*view.problems, *image.coordinates.summary.problems]
+    texts = [text.partition("\nhint: ")[0].strip() for text in problems if text]
+    # The view and the summary report the same card; the summary's text lacks the name of the file.
     alone = [
         text
-        for place, text in enumerate(texts)
+        for index, text in enumerate(texts)
         if not any(
-            text in other for other in (*texts[:place], *texts[place + 1 :]) if text != other
+            text in other for other in (*texts[:index], *texts[index + 1 :]) if text != other
         )
     ]
     return list(dict.fromkeys(alone))
 
 
 def readable_channels(view: View) -> int:
-    """Return how many channels from the first on a file has whole."""
+    """Return the number of complete channels, from the first one."""
     hdu = view.image
     is_plain = stored_table(hdu) is None and view.axes == tuple(range(1, view.image.ndim + 1))
     if not is_plain or view.image.ndim < 3 or hdu.data_bytes_present >= hdu.data_bytes:
@@ -50,15 +50,15 @@ def readable_channels(view: View) -> int:
 
 
 def _truncated(image: tf.Image) -> str | None:
-    """Return what is missing of an image whose file ends too early; None if nothing is."""
+    """Describe the missing part of an image of a truncated file; None if nothing is missing."""
     hdu = stored_table(image) or image
-    present, expected = hdu.data_bytes_present, hdu.data_bytes
-    if present >= expected:
+    available, expected = hdu.data_bytes_present, hdu.data_bytes
+    if available >= expected:
         return None
-    share = f"{present} of {expected} bytes of its data are there"
+    share = f"{available} of {expected} bytes of its data are there"
     if image.header.get("ZIMAGE") is not None or hdu.kind == "binary table":
         return f"the file is truncated: {share}; compressed tiles after them cannot be shown"
-    pixels = present // (abs(image.bitpix) // 8)
+    pixels = available // (abs(image.bitpix) // 8)
     if image.ndim == 1:
         return f"the file is truncated: it ends after pixel {pixels} of {image.size} ({share})"
     if image.ndim < 3:
@@ -66,5 +66,5 @@ def _truncated(image: tf.Image) -> str | None:
         return f"the file is truncated: it ends after row {rows} of {image.shape[0]} ({share})"
     planes = pixels // math.prod(image.shape[-2:])
     last = math.prod(image.shape[:-2])
-    what = "channel" if image.ndim == 3 else "plane"
-    return f"the file is truncated: it ends after {what} {planes} of {last} ({share})"
+    plane_name = "channel" if image.ndim == 3 else "plane"
+    return f"the file is truncated: it ends after {plane_name} {planes} of {last} ({share})"

@@ -1,7 +1,7 @@
-"""Region files: regions in pixels as files of DS9 or CASA, with their names and colours.
+"""Region files: write regions in pixels as files of DS9 or CASA, with names and colours.
 
-astropy-regions writes the shapes. It has no lines of several sides, and its pixels of CASA are in
-degrees; both are written here, in the words that the languages have for them.
+astropy-regions writes the shapes. This module writes polylines, which astropy-regions lacks, and
+corrects pixel coordinates for CASA, which astropy-regions writes with the unit degree.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from tachyfits.server.errors import RequestError, TooLarge
 from tachyfits.server.region_shapes import MOST_SHAPES, parts_of
 from tachyfits.text import labelled, numbers_of, parse_region, ring_of
 
-#: Decimals of numbers: those of float64 for positions in degrees, and more than those of pixels.
+#: Decimals of numbers: the precision of float64 for degrees, more than enough for pixels.
 _DECIMALS = 16
 
-#: Properties after a region.
+#: Properties after a shape.
 _NAME = re.compile(r"text=\{([^{}]*)\}")
 _COLOR = re.compile(r"color=(#[0-9a-fA-F]{3,8}|[A-Za-z]{1,20})(?:\s|$)")
 
-#: A position in the pixels of CASA, as astropy-regions writes it.
+#: A position in pixels of CASA, as astropy-regions writes it.
 _POSITION = re.compile(r"\[(-?\d+\.\d+)deg, (-?\d+\.\d+)deg\]")
 
-#: Frames of files.
+#: Names of frames in files of CASA.
 _FRAMES = {"icrs": "ICRS", "fk5": "J2000", "fk4": "B1950", "galactic": "GALACTIC"}
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """A line of a file: a shape of astropy-regions, or the places of a line or polygon."""
+    """A line of a file: a shape of astropy-regions, or the vertices of a line or polygon."""
 
     shape: Any
     path: Any
@@ -46,7 +46,7 @@ class _Entry:
 
 
 def region_of_line(line: str) -> Region:
-    """Return the region of a line of text, with its name and colour.
+    """Parse a line of text into a region with its name and colour.
 
     >>> region = region_of_line("circle(1,2,3) # text={core} color=#58a6ff")
     >>> region.label, region.color, region
@@ -58,16 +58,16 @@ def region_of_line(line: str) -> Region:
 
 
 def file_of(lines: list[str], form: str, sky: Sky | None) -> str:
-    """Return regions in pixels as a file of DS9 or CASA.
+    """Return the text of a file of DS9 or CASA for regions in pixels.
 
     Parameters
     ----------
     lines
-        Text of regions in pixels; a name and a colour follow as ``# text={core} color=#58a6ff``.
+        Regions in pixels, one per line, optionally with ``# text={core} color=#58a6ff``.
     form
         "ds9" or "crtf".
     sky
-        Write them on the sky; None: in pixels.
+        Write the regions on this sky; None: in pixels.
     """
     regions = needed("regions", "files of regions", extra="regions")
     if len(lines) > MOST_SHAPES:
@@ -90,7 +90,7 @@ def _entries(regions: Any, line: str, form: str, sky: Sky | None) -> Iterator[_E
             raise RequestError(f"invalid region {line[:100]!r}: expected one in pixels")
         with foreign_errors(f"{line[:100]!r} has no place on the sky", "write it in pixels"):
             is_path = isinstance(part, Line) and len(part.vertices) > 2
-            # astropy-regions takes time with the square of the corners of CASA's polygons.
+            # astropy-regions takes quadratic time in the number of vertices of a CASA polygon.
             is_polygon = form == "crtf" and isinstance(part, Polygon) and not excluded
             if isinstance(part, (Line, Polygon)) and (is_path or is_polygon):
                 path = np.array(part.vertices)
@@ -115,8 +115,8 @@ def _ds9(regions: Any, entries: Iterable[_Entry], frame: str) -> str:
         words = [f"text={{{name}}}"] if name else []
         words += [f"color={entry.color}"] if entry.color else []
         if entry.path is not None:
-            places = entry.path + 1 if frame == "image" else entry.path
-            numbers = ",".join(repr(float(number)) for number in places.reshape(-1))
+            vertices = entry.path + 1 if frame == "image" else entry.path
+            numbers = ",".join(repr(float(number)) for number in vertices.reshape(-1))
             body.append(f"# segment({numbers}) {' '.join(words)}".rstrip())
             continue
         text = regions.Regions([entry.shape]).serialize(format="ds9", precision=_DECIMALS)
@@ -127,17 +127,17 @@ def _ds9(regions: Any, entries: Iterable[_Entry], frame: str) -> str:
 
 def _casa(regions: Any, entries: Iterable[_Entry], frame: str) -> str:
     system = None if frame == "image" else _FRAMES[frame]
-    # Pixels of CASA begin at 0, as those of astropy-regions.
+    # Pixels are 0-based in CASA, as in astropy-regions.
     words = "" if system is None else f", coord={system}"
     body = []
     for entry in entries:
         name = re.sub(r"['\",\r\n\[\]=]", " ", entry.name)
-        said = words + (f", color={entry.color}" if entry.color else "")
-        said += f", label='{name}'" if name else ""
+        properties = words + (f", color={entry.color}" if entry.color else "")
+        properties += f", label='{name}'" if name else ""
         if entry.path is not None:
             unit = "pix" if system is None else "deg"
             pairs = ", ".join(f"[{x!r}{unit}, {y!r}{unit}]" for x, y in entry.path.tolist())
-            body.append(f"{entry.word}[{pairs}]{said}")
+            body.append(f"{entry.word}[{pairs}]{properties}")
             continue
         if type(entry.shape).__name__.startswith("EllipseAnnulus"):
             raise RequestError(
@@ -148,22 +148,22 @@ def _casa(regions: Any, entries: Iterable[_Entry], frame: str) -> str:
         text = regions.Regions([entry.shape]).serialize(format="crtf", **options)
         shape = _up_to_bracket(text.splitlines()[-1])
         if shape.startswith("point"):
-            # CASA's word for a point, which astropy-regions reads and does not write.
+            # CASA's syntax for a point: astropy-regions parses it but does not write it.
             shape = f"symbol{shape.removeprefix('point').removesuffix(']')}, .]"
-            said = f", coord=image{said}" if system is None else said
+            properties = f", coord=image{properties}" if system is None else properties
         if system is None:
             shape = _POSITION.sub(r"[\1pix, \2pix]", shape)
-        body.append(shape + said)
+        body.append(shape + properties)
     return "\n".join(["#CRTFv0", *body, ""])
 
 
 def _up_to_bracket(line: str) -> str:
-    """Return a shape without the properties after its last bracket."""
+    """Remove the properties after the last bracket of a shape."""
     return line[: line.rindex("]") + 1]
 
 
 def _foreign_ring(regions: Any, inner: PixelRegion, outer: PixelRegion) -> Any:
-    """Return a ring as one of astropy-regions."""
+    """Convert a ring to astropy-regions."""
     from astropy import units as u
 
     if isinstance(inner, Circle) and isinstance(outer, Circle):
@@ -182,7 +182,7 @@ def _foreign_ring(regions: Any, inner: PixelRegion, outer: PixelRegion) -> Any:
 
 
 def _foreign(regions: Any, region: Region) -> Any:
-    """Return a shape as one of astropy-regions."""
+    """Convert a shape to astropy-regions."""
     from astropy import units as u
 
     def at(x: float, y: float) -> Any:

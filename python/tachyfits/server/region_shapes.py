@@ -1,6 +1,6 @@
-"""Region shapes: regions of files and clients as text in pixels, and as files of DS9 and CASA.
+"""Region shapes: convert regions of files and clients to text in pixels.
 
-Text is never a file name here: `text.region_text` and the parsers of astropy-regions read it.
+Text is never a file name here: only `text.region_text` and the parsers of astropy-regions read it.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from tachyfits.text import (
     union_of,
 )
 
-#: Most shapes of a file.
+#: Maximum number of shapes in a file.
 MOST_SHAPES = 5000
 
-#: Most characters of a line of a file, and of its properties: parsers search each many times.
+#: Maximum length of a line and of its properties: parsers search them many times.
 _LONGEST_LINE, _LONGEST_COMMENT = 30_000, 2000
 
 
-#: Shapes of DS9 that are not read; annotations are written as comments.
+#: Unsupported shapes of DS9; annotations appear in comments.
 _UNREAD = re.compile(
     r"(?:^|[;\n])[ #+!-]{0,9}"
     r"((?:|b|e)panda|vector|projection|ruler|compass|text) ?\(",
@@ -61,13 +61,13 @@ class Shape:
     Attributes
     ----------
     text
-        In pixels from 1, as the parameter ``region`` takes it.
+        Text in pixels from 1, in the syntax of the parameter ``region``.
     excluded
-        Its pixels are left out.
+        Whether the pixels of the shape are excluded.
     outline
-        Points along its border, pixels from 1; NaN between the two of a ring.
+        Points along the border, pixels from 1; NaN separates the two borders of a ring.
     label, color
-        The text beside it and its colour; "" without any.
+        The text beside the shape and its colour; "" if there is none.
     """
 
     text: str
@@ -78,16 +78,16 @@ class Shape:
 
 
 def shapes_of(image: tf.Image, text: str) -> list[Shape]:
-    """Return the shapes of the text of a region file, in the pixels of an image.
+    """Parse the text of a region file into shapes in the pixels of an image.
 
-    Shapes on the sky get the scale and the angle that the sky has at their centre.
+    Shapes on the sky are converted by the scale and the angle of the sky at their centre.
     """
-    found = (
+    region = (
         union_of(parts_of_text(_short_lines(text), lines_too=True))
         if is_file_text(text)
         else parse_region(text)
     )
-    return shapes_in(image, found)
+    return shapes_in(image, region)
 
 
 def shapes_in(image: tf.Image, region: Region) -> list[Shape]:
@@ -99,7 +99,7 @@ def shapes_in(image: tf.Image, region: Region) -> list[Shape]:
 
 
 def _on(image: tf.Image, part: Region, *, excluded: bool) -> Iterator[Shape]:
-    """Return a part as shapes: a ring is one if both its borders have a form in pixels."""
+    """Yield the shapes of a part; a ring is a single shape if both borders have a pixel form."""
     if isinstance(part, CompoundRegion):
         (_, outer), (_, inner) = part.parts
         ring = _ring_in_pixels(image, outer, inner)
@@ -122,10 +122,10 @@ def _on(image: tf.Image, part: Region, *, excluded: bool) -> Iterator[Shape]:
 
 
 def _ring_in_pixels(image: tf.Image, outer: Region, inner: Region) -> CompoundRegion | None:
-    """Return a ring in pixels; None if a border has no form of its kind there."""
+    """Convert a ring to pixels; None if a border has no such shape in pixels."""
     border = _in_pixels(image, outer)
     if isinstance(outer, SkyRegion) and isinstance(inner, SkyRegion):
-        # Both have the scale and the angle of their one centre.
+        # Both borders share the scale and the angle at their common centre.
         shares = [small / large for small, large in zip(inner.sizes, outer.sizes, strict=True)]
         if isinstance(border, Circle):
             return annulus(replace(border, radius=border.radius * shares[0]), border)
@@ -150,7 +150,7 @@ def _in_pixels(image: tf.Image, part: Region) -> PixelRegion | None:
 
 
 def left_out(text: str) -> list[str]:
-    r"""Return the names of shapes of a file of DS9 that have no pixels, or that no parser here has.
+    r"""Return the names of the unsupported shapes in a file of DS9.
 
     >>> left_out("image; circle(5,5,2); panda(9,9,0,90,1,2,3,1)\n# ruler(1,2,3,4)")
     ['panda', 'ruler']
@@ -159,12 +159,12 @@ def left_out(text: str) -> list[str]:
 
 
 def _short_lines(text: str) -> str:
-    """Return the text of a file with single blanks.
+    """Collapse the blanks of a file, and check the lengths of its lines.
 
     Raises
     ------
     TooLarge
-        A line is longer than that of a polygon of some thousand corners.
+        A line is longer than a polygon of some thousand vertices.
     """
     short = re.sub(r"[ \t]+", " ", text)
     for number, line in enumerate(short.splitlines(), 1):
@@ -178,12 +178,12 @@ def _short_lines(text: str) -> str:
 
 
 def parts_of(region: Region, *, excluded: bool) -> Iterator[tuple[bool, Region]]:
-    """Return the shapes of a region, rings as one, and whether each is excluded."""
+    """Yield (excluded, shape) for each shape of a region; a ring is one shape."""
     if isinstance(region, CompoundRegion) and not _is_ring(region):
         parts = region.parts
         first = CompoundRegion(parts[:2])
         if _is_ring(first):
-            # A combination takes the parts of one at its beginning for its own.
+            # CompoundRegion flattens a combination at its beginning: restore the ring.
             parts = ((True, first), *parts[2:])
         for added, part in parts:
             yield from parts_of(part, excluded=excluded != (not added))
@@ -192,18 +192,18 @@ def parts_of(region: Region, *, excluded: bool) -> Iterator[tuple[bool, Region]]
 
 
 def _is_ring(region: CompoundRegion) -> bool:
-    """Say whether a region is an outer shape without an inner one of the same kind and centre."""
+    """Return whether a region is a shape minus a smaller one of the same kind and centre."""
     if [added for added, _ in region.parts] != [True, False]:
         return False
     (_, outer), (_, inner) = region.parts
     if isinstance(outer, SkyRegion) and isinstance(inner, SkyRegion):
-        alike = ("shape", "points", "frame", "angle")
-        return all(getattr(outer, name) == getattr(inner, name) for name in alike)
+        keys = ("shape", "points", "frame", "angle")
+        return all(getattr(outer, name) == getattr(inner, name) for name in keys)
     return ring_of(region) is not None
 
 
 def _near(image: tf.Image, region: SkyRegion) -> PixelRegion | None:
-    """Return a shape on the sky as one in pixels; None where it has none of that kind."""
+    """Convert a shape on the sky to a similar one in pixels; None if there is none."""
     if region.shape == "point":
         return in_pixels(image, region)
     sky = image.coordinates.sky
@@ -215,15 +215,15 @@ def _near(image: tf.Image, region: SkyRegion) -> PixelRegion | None:
 
     with foreign_errors(f"{region} has no shape in pixels", "give it in pixels"):
         frame = sky.astropy_frame if region.frame == OWN_FRAME else region.frame
-        places = SkyCoord(region.points, unit="deg", frame=frame)
+        positions = SkyCoord(region.points, unit="deg", frame=frame)
         if region.shape in ("polygon", "line"):
-            corners = np.column_stack(sky.pixels_of(places)).tolist()
+            corners = np.column_stack(sky.pixels_of(positions)).tolist()
             if not np.isfinite(corners).all():
                 return None
             return (
                 Polygon(corners) if region.shape == "polygon" else Line(tuple(map(tuple, corners)))
             )
-        centre = places[0]
+        centre = positions[0]
         first, second = (size * u.deg for size in region.sizes)
         if region.is_circle:
             shape = regions.CircleSkyRegion(centre, first)
@@ -232,9 +232,9 @@ def _near(image: tf.Image, region: SkyRegion) -> PixelRegion | None:
             shape = regions.EllipseSkyRegion(centre, 2 * first, 2 * second, angle)
         else:
             shape = regions.RectangleSkyRegion(centre, first, second, region.angle * u.deg)
-        found = region_of_astropy(shape.to_pixel(sky.wcs))
-    assert isinstance(found, PixelRegion)
-    return found
+        result = region_of_astropy(shape.to_pixel(sky.wcs))
+    assert isinstance(result, PixelRegion)
+    return result
 
 
 def text_of(region: Region) -> str:
@@ -258,8 +258,8 @@ def text_of(region: Region) -> str:
     if isinstance(region, (Polygon, Line)):
         numbers = [float(at) + 1 for vertex in region.vertices for at in vertex]
     elif isinstance(region, (Box, Circle, Ellipse, Point)):
-        x, y, *others = numbers_of(region)
-        numbers = [float(x) + 1, float(y) + 1, *map(float, others)]
+        x, y, *sizes = numbers_of(region)
+        numbers = [float(x) + 1, float(y) + 1, *map(float, sizes)]
     else:
         raise RequestError("the region has no text in pixels")
     return f"{type(region).__name__.lower()}({','.join(map(repr, numbers))})"

@@ -1,6 +1,7 @@
-"""The resolver: positions of names, by a service that the operator configures; off by default.
+"""The resolver: look up positions of names at a service that the operator configures.
 
-The service answers like Sesame of the CDS: a line ``%J longitude latitude`` in degrees of ICRS.
+It is off by default. The service must answer like Sesame of the CDS, with a line
+``%J longitude latitude`` in degrees of ICRS.
 """
 
 from __future__ import annotations
@@ -15,24 +16,24 @@ from typing import Any
 
 from tachyfits.server.errors import Busy, NotFound, RequestError
 
-#: Seconds that the service has, and bytes of its answer that are read.
+#: Limits of a query: seconds, and bytes of the answer.
 _SECONDS, _MOST_BYTES = 10, 1 << 16
 
-#: Requests to the service at a time: more would hold the threads of other answers.
+#: Limits concurrent queries, which would otherwise occupy the threads of other answers.
 AT_A_TIME = threading.BoundedSemaphore(4)
 
 _PLACE = re.compile(r"^%J\s+(\d+(?:\.\d*)?)\s+([-+]?\d+(?:\.\d*)?)\b", re.MULTILINE)
 
 
 class ResolverFailed(RequestError):
-    """The service cannot be reached, or it fails."""
+    """The service is unreachable, or it failed."""
 
     status = 502
     title = "The resolver failed"
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """The operator named one host alone."""
+    """Disables redirections: the operator allowed a single host."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
@@ -44,16 +45,16 @@ def degrees_of_name(resolver: str, name: str) -> tuple[float, float]:
     Parameters
     ----------
     resolver
-        Address with ``{name}`` where the name belongs.
+        Address of the service with the placeholder ``{name}``.
 
     Raises
     ------
     NotFound
-        The service does not have the name.
+        The service does not know the name.
     ResolverFailed
-        It cannot be reached.
+        The service is unreachable.
     Busy
-        It looks for other names.
+        Other look-ups are running.
     """
     address = resolver.replace("{name}", urllib.parse.quote(name, safe=""))
     if not AT_A_TIME.acquire(blocking=False):
@@ -63,13 +64,13 @@ def degrees_of_name(resolver: str, name: str) -> tuple[float, float]:
         with opener.open(address, timeout=_SECONDS) as answer:
             text = answer.read(_MOST_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError, HTTPException):
-        # The error may have the address of the service, which is the operator's.
+        # Hide the error: it may contain the address of the service.
         raise ResolverFailed(
             "the resolver of names does not answer\nhint: give coordinates, or try again later"
         ) from None
     finally:
         AT_A_TIME.release()
-    found = _PLACE.search(text)
-    if found is None or not (float(found[1]) <= 360 and abs(float(found[2])) <= 90):
+    match = _PLACE.search(text)
+    if match is None or not (float(match[1]) <= 360 and abs(float(match[2])) <= 90):
         raise NotFound(f"unknown name {name!r}\nhint: check its spelling, or give coordinates")
-    return float(found[1]), float(found[2])
+    return float(match[1]), float(match[2])

@@ -1,4 +1,4 @@
-"""Running a server: uvicorn, the link to its page, and an orderly end."""
+"""Running a server: uvicorn, the link to its page, and a graceful shutdown."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from tachyfits.server.guard.connection import protocol
 from tachyfits.server.settings import Settings
 from tachyfits.server.state import State
 
-#: Seconds in which open requests may end after the server was stopped.
+#: Seconds for open requests to finish after the server is stopped.
 _GRACE = 5
 
-#: Open files that connections, served files and chunks of copies may need together.
+#: Maximum number of open files: connections, served files and chunks of copies.
 _FILES = 1 << 14
 
-#: Bytes of a block that goes back to the system when it is freed, and the option of glibc for it.
+#: Minimum size of a block that glibc returns to the system when freed, and the mallopt option.
 _OWN_BLOCK, _MMAP_THRESHOLD = 256 << 10, -3
 
-#: Names of this machine in the Host header.
+#: Names of localhost in the Host header.
 LOOPBACK = ("localhost", "localhost.localdomain", "ip6-localhost")
 
 
@@ -39,22 +39,22 @@ def serve(
     Parameters
     ----------
     started
-        Gets the link when requests are taken.
+        Called with the link as soon as the server accepts requests.
     log
         Write a line of JSON to stderr for each request.
 
     Raises
     ------
     UsageError
-        The address is not of this machine alone and no token or header of a user is set, or it
-        cannot be listened on.
+        The address is not a loopback address and neither token nor user header is set, or the
+        server cannot listen on it.
     """
     if not (is_loopback(host) or settings.token or settings.user_header):
         raise usage(
             f"{host} can be reached from other machines, and clients would need no token",
             either("set Settings.token", "give --token"),
         )
-    # Clients cannot open the address of all interfaces.
+    # Clients cannot connect to the address of all interfaces.
     open_host = socket.gethostname() if host in ("0.0.0.0", "::") else host
     if settings.hosts:
         open_host = settings.hosts[0] if open_host != host else host
@@ -73,7 +73,7 @@ def serve(
         ws="none",
         log_config=None,
         access_log=False,
-        proxy_headers=False,  # the guard knows which proxies to believe
+        proxy_headers=False,  # the guard knows the trusted proxies
         server_header=False,
         limit_concurrency=settings.connections,
         timeout_graceful_shutdown=_GRACE,
@@ -86,31 +86,31 @@ def serve(
 
 
 def _allow_files() -> None:
-    """Allow as many open files as the system lets a process: often 1024 until it asks for more."""
+    """Raise the limit of open files, which is often 1024 by default."""
     try:
         import resource
-    except ImportError:  # Windows has no limit that low
+    except ImportError:  # the default limit of Windows suffices
         return
     limit = resource.RLIMIT_NOFILE
     soft, hard = resource.getrlimit(limit)
-    wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
+    target = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < target:
         with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(limit, (wanted, hard))
+            resource.setrlimit(limit, (target, hard))
 
 
 def free_to_system() -> None:
-    """Let freed tiles and planes go back to the system.
+    """Make glibc return the memory of freed tiles and planes to the system.
 
-    glibc would soon keep blocks of up to 32 MiB, between answers that stay: as much again as the
-    cache holds. Other C libraries have no such option.
+    By default glibc soon keeps freed blocks of up to 32 MiB between cached answers, which doubles
+    the memory of the cache. Other C libraries do not have this option.
     """
     with contextlib.suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _OWN_BLOCK)
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether an address is of this machine alone.
+    """Return whether an address is a loopback address.
 
     >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
     (True, True, False)
@@ -136,7 +136,7 @@ def _log_to_stderr(requests: bool) -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it takes requests, and ends what lasts when it is stopped."""
+    """A server that reports when it accepts requests, and cancels long requests at shutdown."""
 
     def __init__(self, config: uvicorn.Config, started: Callable[[], object], state: State) -> None:
         super().__init__(config)
@@ -155,18 +155,18 @@ class _Server(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; port 0 is a free one."""
+    """Return a socket bound to an address; port 0 selects a free port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sets TCP_NODELAY only on sockets that name TCP; without it, the body of an answer
-    # waits 40 ms for the acknowledgement of its headers.
-    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # asyncio sets TCP_NODELAY only on sockets created with IPPROTO_TCP; without it, the body of an
+    # answer waits 40 ms for the acknowledgement of its headers.
+    result = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    result.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((host, port))
+        result.bind((host, port))
     except OSError as error:
-        found.close()
+        result.close()
         raise usage(
             f"cannot listen on {host}:{port}: {error.strerror}",
             either("choose another host or port", "choose another --host or --port"),
         ) from None
-    return found
+    return result

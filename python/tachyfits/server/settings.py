@@ -1,4 +1,4 @@
-"""Settings of a server: what it serves, to whom, and the limits of one request."""
+"""Settings of a server: served files, access control, and limits of requests."""
 
 from __future__ import annotations
 
@@ -26,65 +26,65 @@ class Settings:
     Attributes
     ----------
     paths
-        Files and folders; texts are URLs of files, and of folders in object stores. Nothing outside
-        them is served; links are followed first.
+        Files and folders; strings are URLs of files, and of folders in object stores. Nothing
+        outside them is served; links are resolved first.
     token
-        Clients must send it, as ``Authorization: Bearer`` or in the link that the server prints.
-        None: clients need none.
+        Token that clients must send, as ``Authorization: Bearer`` or in the link that the server
+        prints. None: no token is required.
     first_token
-        Opens the page once in place of the token: the command line of the browser that is started
-        has it, which other users can list.
+        One-time token to open the page: it appears in the command line of the started browser,
+        which other users can list.
     open_page
-        The files of the page itself need no token. For a page in a frame of another site, which
-        gets no cookie: its link has the token after "#", and it sends it as a header.
+        Serve the files of the page without a token. Needed in a frame of another site, where the
+        page gets no cookie: its link has the token after "#", and it sends the token as a header.
     user_header
         Header in which a reverse proxy names the user; such requests need no token.
     proxies
-        Addresses of reverse proxies whose headers about users and clients are believed.
+        Addresses of reverse proxies whose headers about users and clients are trusted.
     hosts
-        Names in the Host header that are answered, without the port; addresses are, too. Empty:
-        all. The command line gives those of loopback.
+        Accepted names in the Host header, without the port; addresses are always accepted. Empty:
+        all names. The command line passes the loopback names.
     origins
-        Origins of other pages that may read answers (CORS).
+        Origins of other sites that may read answers (CORS).
     samp
         The page may reach the SAMP hub of its own machine, to send files to TOPCAT or Aladin.
     resolver
-        Address of a service that knows positions of names, with ``{name}`` in it; it answers like
-        Sesame of the CDS. The server asks it for each new name that a client gives. None: names
-        are refused.
+        Address of a service that resolves names to positions, with the placeholder ``{name}``; it
+        must answer like Sesame of the CDS. The server queries it for each new name from a client.
+        None: names are rejected.
     cone_hosts
-        Hosts of services whose catalogues the server searches around a position for its clients,
-        each with a port where that is not the usual one. A host whose address is private needs that
-        address in the list, too. Empty: none.
+        Hosts of cone search services that the server may query for its clients, each with its port
+        unless it is the default one. For a host with a private address, also list that address.
+        Empty: none.
     frame_ancestors
-        Sources, as of CSP, of pages that may show the viewer in a frame: notebooks.
+        Sources (as in CSP) of pages that may embed the viewer in a frame: notebooks.
     threads
-        Threads that compute; 0: one per core.
+        Number of computing threads; 0: one per core.
     concurrent
-        Requests that compute or wait for a thread at a time; more are answered with 503.
+        Maximum number of requests that compute or wait for a thread; others are answered with 503.
     connections
-        Connections that are open at a time; more are answered with 503.
+        Maximum number of open connections; others are answered with 503.
     streams
-        Downloads that are sent at a time; more are answered with 503.
+        Maximum number of concurrent downloads; others are answered with 503.
     client_rate, client_concurrent
-        Requests of one client in a second, and at a time; more are answered with 429.
+        Maximum requests of one client per second and at a time; others are answered with 429.
     stall_seconds
-        Time in which a client has to take a piece of a download.
+        Maximum time for a client to receive a piece of a download, in seconds.
     cache_bytes
-        Memory for answers that were computed, shared by all clients. An image with compressed
-        tiles that need more than this is refused.
+        Memory for computed answers, shared by all clients. An image whose compressed tiles need
+        more memory is rejected.
     request_seconds, request_bytes
         Budget of one interactive request: time, and bytes read.
     job_seconds, job_bytes
-        Budget of one request with a name, and time of one job in the background.
+        Budget of one request with a job name; the time also limits a background job.
     job_days
         Days after which a job and its results are removed.
     authority
-        Authority of the IVOIDs of datasets: of a registered archive, the one that it registered.
+        Authority in the IVOIDs of datasets; a registered archive uses its registered authority.
     sidecar_bytes
-        Bytes of copies of cubes in other layouts, of all files together; 0: none are made.
+        Maximum bytes of all copies of cubes in other layouts; 0: make no copies.
     cache_folder
-        Folder of jobs, their results and copies of cubes in other layouts.
+        Folder for jobs, their results and copies of cubes in other layouts.
     """
 
     paths: tuple[Path | str, ...]
@@ -117,11 +117,13 @@ class Settings:
     cache_folder: Path = field(default_factory=_cache_folder)
 
     def __post_init__(self) -> None:
-        """Refuse an empty token or header: of a variable that is not set, it would be no secret."""
+        """Reject an empty token or header, which may come from an unset variable."""
         for name, value in (("token", self.token), ("user_header", self.user_header)):
             if value is not None and not value.strip():
-                asked = either(name, f"--{name.replace('_', '-')}")
-                raise usage(f"invalid {asked} {value!r}: expected text", f"leave {asked} out")
+                parameter = either(name, f"--{name.replace('_', '-')}")
+                raise usage(
+                    f"invalid {parameter} {value!r}: expected text", f"leave {parameter} out"
+                )
         if self.resolver is not None and not re.fullmatch(r"https?://[^/\s{}]+/\S*", self.resolver):
             self._refuse_resolver()
         if self.resolver is not None and "{name}" not in self.resolver:

@@ -1,7 +1,7 @@
-"""The spectral axis as a request asks for it: unit, rest frequency, redshift and reference frame.
+"""The requested form of the spectral axis: unit, rest frequency, redshift and reference frame.
 
-The conversions are those of `tachyfits.header`. A redshift moves the line about which velocities
-are counted; it leaves frequencies and wavelengths as they are. A frame multiplies frequencies.
+`tachyfits.header` converts the coordinates. A redshift moves the line that velocities refer to, but
+does not change frequencies and wavelengths. A change of frame multiplies frequencies by a factor.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from tachyfits.server.errors import RequestError
 from tachyfits.server.parameters import Convention, Rest, Unit, line_of
 from tachyfits.text import SPECTRAL, fits_unit
 
-#: Reference frames that a request can name, as in the Standard's table 27.
+#: Reference frames that a request can name (Standard, table 27).
 FRAMES = ("TOPOCENT", "GEOCENT", "BARYCENT", "HELIOCEN", "LSRK", "LSRD")
 
-#: The highest redshift: beyond it no line has left its source.
+#: Maximum redshift: recombination, before which no line was emitted.
 MOST_REDSHIFT = 1100.0
 
 Redshift = Annotated[
@@ -57,14 +57,14 @@ Frame = Annotated[
 
 @dataclass(frozen=True)
 class AxisForm:
-    """Requested form of the spectral axis; also a part of the key in the cache.
+    """Requested form of the spectral axis; also part of the cache key.
 
     Attributes
     ----------
     unit, rest, convention
         As in `tachyfits.header.Line`.
     redshift
-        Of the source; None: 0.
+        Redshift of the source; None: 0.
     frame
         Reference frame; None: the frame of the header.
     """
@@ -76,7 +76,7 @@ class AxisForm:
     frame: str | None = None
 
     def line(self, coordinates: Coordinates, number: int) -> Line:
-        """Return the unit, and the line about which velocities are counted.
+        """Return the unit and the line that velocities refer to.
 
         Parameters
         ----------
@@ -86,16 +86,16 @@ class AxisForm:
         Raises
         ------
         UsageError
-            A redshift needs a rest frequency, and neither the request nor the header has one.
+            A redshift is given, but neither the request nor the header has a rest frequency.
         """
         line = line_of(self.unit, self.rest, self.convention)
         if not self.redshift or not is_velocity(self.unit):
             return line
-        rest = rest_frequency_of(coordinates.axis(number), coordinates, line)
-        return replace(line, rest=f"{float(rest.value) / (1 + self.redshift)!r} Hz")
+        rest_frequency = rest_frequency_of(coordinates.axis(number), coordinates, line)
+        return replace(line, rest=f"{float(rest_frequency.value) / (1 + self.redshift)!r} Hz")
 
     def channels(self, coordinates: Coordinates, number: int, count: int) -> Channels:
-        """Return the channels of an axis (NumPy number) of ``count`` pixels."""
+        """Return the channels of an axis (by its NumPy number) of ``count`` pixels."""
         line = self.line(coordinates, number)
         channels = channels_of(coordinates, number, (0, count, 1), line)
         factor = self.factor(coordinates)
@@ -113,7 +113,7 @@ class AxisForm:
     def values(
         self, coordinates: Coordinates, number: int, pixels: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return coordinates at pixels, from 0 and also between them."""
+        """Return coordinates at pixels, 0-based and possibly fractional."""
         axis = coordinates.axis(number)
         line = self.line(coordinates, number)
         factor = self.factor(coordinates)
@@ -124,28 +124,28 @@ class AxisForm:
         return converted(axis, coordinates, axis.values(pixels), line, factor)
 
     def factor(self, coordinates: Coordinates) -> float:
-        """Return the frequency in the requested frame of a signal of 1 in that of the header."""
+        """Return the factor from frequencies in the header's frame to the requested frame."""
         return 1.0 if self.frame is None else frame_factor(coordinates, self.frame)
 
 
 def frame_factor(coordinates: Coordinates, frame: str) -> float:
-    """Return the frequency in a frame of a signal of 1 in the frame of the header.
+    """Return the factor from frequencies in the header's frame to another frame.
 
     Raises
     ------
     UsageError
-        The header does not say what the conversion needs.
+        The header lacks information for the conversion.
     """
     return frequency_factor(coordinates, tf.SpectralRange(None, None, "the axis in", frame=frame))
 
 
 def spectral_number(cube: tf.Image) -> int:
-    """Return the NumPy number of the channels of a cube.
+    """Return the NumPy number of the channel axis of a cube.
 
     Raises
     ------
     RequestError
-        The image has two axes.
+        The image has fewer than three axes.
     """
     if cube.ndim < 3:
         raise RequestError("the image has no spectral axis")
@@ -153,21 +153,21 @@ def spectral_number(cube: tf.Image) -> int:
 
 
 def is_velocity(unit: str | None) -> bool:
-    """Say whether a unit is one of velocity.
+    """Return whether a unit is a velocity.
 
     >>> is_velocity("km/s"), is_velocity("GHz"), is_velocity(None)
     (True, False, False)
     """
-    found = None if unit is None else fits_unit(unit, SPECTRAL)
-    return found is not None and bool(found.is_equivalent("m/s"))
+    parsed = None if unit is None else fits_unit(unit, SPECTRAL)
+    return parsed is not None and bool(parsed.is_equivalent("m/s"))
 
 
 def spectral_facts(
     image: tf.Image, coordinates: Coordinates, number: int, hidden: Callable[[str], str]
 ) -> dict[str, Any]:
-    """Return what a header says about its spectral axis, and the frames it can be converted to.
+    """Describe the spectral axis of a header, and the frames it can be converted to.
 
-    ``hidden`` puts IDs in place of paths.
+    ``hidden`` replaces paths by IDs.
     """
     axis = coordinates.axis(number)
     return {
@@ -185,7 +185,7 @@ def spectral_facts(
 
 
 def source_redshift(image: tf.Image) -> float | None:
-    """Return the redshift of the source that the header names (ZSOURCE)."""
+    """Return the redshift of the source from the header (ZSOURCE)."""
     redshift = image.header.get("ZSOURCE")
     is_number = isinstance(redshift, (int, float)) and not isinstance(redshift, bool)
     return redshift if is_number and -1 < redshift <= MOST_REDSHIFT else None
@@ -194,7 +194,7 @@ def source_redshift(image: tf.Image) -> float | None:
 def _described(
     coordinates: Coordinates, frame: str, hidden: Callable[[str], str]
 ) -> dict[str, Any]:
-    """Return the factor of a frame, or the reason why it has none."""
+    """Return the factor of a frame, or the reason why it cannot be computed."""
     try:
         return {"name": frame, "factor": frame_factor(coordinates, frame), "problem": None}
     except tf.TachyfitsError as error:

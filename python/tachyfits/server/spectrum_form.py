@@ -1,7 +1,7 @@
-"""The spectrum of a region as a request asks for it: pixels, statistic, axis, smoothing and bins.
+"""The requested form of a spectrum: pixels, statistic, axis, smoothing and binning.
 
-The engine reads, smooths and bins. This puts its steps in order and moves the axis to another
-frame.
+The engine reads, smooths and bins. This module calls these steps in order and converts the axis to
+another frame.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from tachyfits.server.spectral_axis import AskedAxis, AxisForm
 from tachyfits.server.view import View
 from tachyfits.text import Range, numpy_index, parse_channels, split_units
 
-#: The widest Gaussian and the longest bin, in channels.
+#: Maximum width of the Gaussian and of a bin, in channels.
 MOST_SMOOTH, MOST_BIN = 1000.0, 100_000
 
-#: How a step along an axis changes with the frequency, by its type: in proportion, or inversely.
+#: Exponent of the frequency factor that scales the step of an axis, by its type.
 _POWER = {"FREQ": 1, "ENER": 1, "WAVN": 1, "VRAD": 1, "WAVE": -1, "AWAV": -1, "VOPT": -1}
 
-#: Cards of the axis of a spectrum.
+#: Keywords of the axis of a spectrum.
 _AXIS_CARDS = ("CTYPE1", "CUNIT1", "CRPIX1", "CRVAL1", "CDELT1", "CD1_1", "PC1_1")
 
-#: Cards about the motion of the frame of the header.
+#: Keywords about the velocity of the header's frame.
 _OLD_FRAME = ("VELREF", "SSYSOBS", "VELOSYS")
 
 
 @dataclass(frozen=True)
 class SpectrumPixels:
-    """Pixels that a spectrum is of; also a part of the key in the cache."""
+    """The pixels of a spectrum; also part of the cache key."""
 
     region: str | None
     channels: str | None
@@ -51,18 +51,18 @@ class SpectrumPixels:
 
 @dataclass(frozen=True)
 class SpectrumForm:
-    """The numbers of a spectrum and its coordinates; also a part of the key in the cache.
+    """The requested values and coordinates of a spectrum; also part of the cache key.
 
     Attributes
     ----------
     statistic, weights
         As in `Image.spectrum`.
     axis
-        Its unit may name one of coordinates, one of values, or both.
+        Form of the axis; its unit may be a unit of coordinates, of values, or both.
     smooth
-        Full width at half maximum of a Gaussian in channels; None: no smoothing.
+        Full width at half maximum of the Gaussian, in channels; None: no smoothing.
     bin
-        Channels that are averaged to one; None: 1.
+        Number of channels averaged to one; None: 1.
     """
 
     statistic: str
@@ -73,7 +73,7 @@ class SpectrumForm:
 
     @property
     def coordinates(self) -> AxisForm:
-        """The form of the coordinates alone."""
+        """The form of the coordinates only, without a unit of values."""
         unit = None if self.axis.unit is None else split_units(self.axis.unit)[0]
         return replace(self.axis, unit=unit)
 
@@ -119,37 +119,39 @@ async def _shown_form(
 
 AskedPixels = Annotated[SpectrumPixels, Depends(_pixels)]
 
-#: A spectrum as it is read.
+#: A spectrum without smoothing and binning.
 AskedSpectrum = Annotated[SpectrumForm, Depends(_form)]
 
-#: A spectrum as it is shown: smoothed and binned.
+#: A smoothed and binned spectrum.
 ShownSpectrum = Annotated[SpectrumForm, Depends(_shown_form)]
 
 
 def whole_spectrum(asked: Asked, pixels: SpectrumPixels, form: SpectrumForm) -> tf.Spectrum:
-    """Return the spectrum of all channels that the file has whole; the cache keeps it."""
+    """Return the spectrum of all complete channels of the file, and cache it."""
     count = readable_channels(asked.view)
     channels = None if count == asked.view.channels else f"1:{count}"
     pixels = replace(pixels, channels=channels)
     key = ("whole spectrum", pixels, form)
-    return asked.kept(key, lambda: spectrum_of(asked, pixels, form), lambda found: 16 * found.size)
+    return asked.kept(
+        key, lambda: spectrum_of(asked, pixels, form), lambda spectrum: 16 * spectrum.size
+    )
 
 
 def channels_of_text(view: View, axis: AxisForm, text: str | None) -> NDArray[np.bool_]:
-    """Return which channels of a cube some ranges have; None: all."""
+    """Return the mask of the channels in the given ranges; None selects all."""
     coordinates, number = view.cube.coordinates, view.channel_axis
     length = view.channels
     if text is None:
         return np.ones(length, dtype=np.bool_)
     try:
-        parsed = parse_channels(text)
+        selected = parse_channels(text)
     except tf.TachyfitsError:
         raise
     except ValueError as error:
         raise RequestError(str(error)) from None
     ranges = [
         numpy_index([item], (length,))[0] if isinstance(item, Range) else item
-        for item in (parsed if isinstance(parsed, list) else [parsed])
+        for item in (selected if isinstance(selected, list) else [selected])
     ]
     line = Line(None, axis.rest, axis.convention)
     return channel_mask(coordinates, number, length, ranges, line)
@@ -161,38 +163,38 @@ def spectrum_of(asked: Asked, pixels: SpectrumPixels, form: SpectrumForm) -> tf.
     axis = form.coordinates
     region = view.region(pixels.region)
     words = {"region": region, "channels": pixels.channels, "pol": pixels.pol}
-    # A range of velocities is about the line of the request, whatever the redshift.
+    # A range of velocities refers to the line of the request, without the redshift.
     line = Line(None, axis.rest, axis.convention)
     selection = view.selection(words, others=pixels.others, line=line)
-    # An error of the request says nothing about the copy of the cube.
+    # Raise errors of the request here, so that they are not taken for errors of the copy.
     selection.resolve(view.cube)
     about = _line_of(view, form)
 
     def of(cube: tf.Image) -> tf.Spectrum:
-        name: Any = form.statistic  # the request's own check knows every percentile
-        convention: Any = about.convention  # and the words of these two
+        name: Any = form.statistic  # the type only lists common percentiles
+        convention: Any = about.convention  # checked by the request, as are the weights
         weights: Any = form.weights
-        found = cube.select(selection).spectrum(
+        spectrum = cube.select(selection).spectrum(
             statistic=name, unit=about.unit, rest=about.rest, convention=convention,
             weights=weights,
         )  # fmt: skip
-        assert isinstance(found, tf.Spectrum)
-        return found
+        assert isinstance(spectrum, tf.Spectrum)
+        return spectrum
 
-    found = None
+    spectrum = None
     copies = asked.state.sidecars
     if copies.enabled and region is not None and suits_copy(view, region):
-        found = copies.spectra(asked.file, view, of)
-    if found is None:
-        found = of(view.cube)
+        spectrum = copies.spectra(asked.file, view, of)
+    if spectrum is None:
+        spectrum = of(view.cube)
     factor = axis.factor(view.cube.coordinates)
     if factor != 1.0:
-        found = in_frame(found, factor, str(axis.frame))
-    return reduced(found, form.smooth, form.bin)
+        spectrum = in_frame(spectrum, factor, str(axis.frame))
+    return reduced(spectrum, form.smooth, form.bin)
 
 
 def _line_of(view: View, form: SpectrumForm) -> Line:
-    """Return the units and the line of a spectrum: the redshift is part of its rest frequency."""
+    """Return the unit and the line of a spectrum; its rest frequency includes the redshift."""
     line = Line(form.axis.unit, form.axis.rest, form.axis.convention)
     if not form.axis.redshift or view.cube.ndim < 3:
         return line
@@ -201,9 +203,10 @@ def _line_of(view: View, form: SpectrumForm) -> Line:
 
 
 def in_frame(spectrum: tf.Spectrum, factor: float, frame: str) -> tf.Spectrum:
-    """Return a spectrum with the axis of another frame, whose frequencies are ``factor`` times.
+    """Convert a spectrum to another frame: its frequencies are multiplied by ``factor``.
 
-    Cards of the axis follow where its type allows it; the others give way to the coordinates.
+    Cards of the axis are scaled if its type allows it; otherwise they are removed, and only the
+    coordinates remain.
     """
     coordinates = Coordinates(spectrum.header, 1)
     axis = coordinates.axis(0)
@@ -224,13 +227,13 @@ def in_frame(spectrum: tf.Spectrum, factor: float, frame: str) -> tf.Spectrum:
 
 
 def _at(axis: Axis, coordinates: Coordinates, factor: float) -> float:
-    """Return the value at the reference pixel in the other frame."""
+    """Return the coordinate of the reference pixel in the other frame."""
     value = np.array([axis.crval])
     return float(converted(axis, coordinates, value, Line(axis.unit), factor)[0])
 
 
 def reduced(spectrum: tf.Spectrum, smooth: float | None, count: int | None) -> tf.Spectrum:
-    """Return a spectrum smoothed by a Gaussian, then binned.
+    """Smooth a spectrum by a Gaussian, then bin it.
 
     >>> spectrum = tf.open("cube.fits")[0].spectrum()
     >>> reduced(spectrum, None, 2).axis.values, reduced(spectrum, None, 2).values

@@ -1,4 +1,4 @@
-"""State: what all requests of a server share."""
+"""State shared by all requests of a server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tachyfits.server.work import Workers
 
 @dataclass(frozen=True)
 class State:
-    """Settings, files, answers that are kept, and the threads that compute."""
+    """Settings, files, cached answers, and the computing threads."""
 
     settings: Settings
     datasets: Datasets
@@ -33,6 +33,6 @@ class State:
 
     @classmethod
     def of(cls, request: Request) -> State:
-        """Return the state of the application that answers a request."""
-        found: State = request.app.state.tachyfits
-        return found
+        """Return the state of the application of a request."""
+        state: State = request.app.state.tachyfits
+        return state

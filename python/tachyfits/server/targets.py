@@ -1,4 +1,4 @@
-"""Targets: the files and folders that are served, of this machine or of object stores."""
+"""Targets: served files and folders, local or in object stores."""
 
 from __future__ import annotations
 
@@ -19,90 +19,90 @@ import tachyfits as tf
 from tachyfits.base import is_compressed, printable, usage
 from tachyfits.server.errors import Changed, NotFound, TooLarge
 
-#: Endings of files that lists show.
+#: Suffixes of files in listings.
 ENDINGS = (
     ".fits", ".fit", ".fts", ".fits.gz", ".fit.gz", ".fits.bz2", ".fits.xz", ".fits.zst", ".fz",
 )  # fmt: skip
 
-#: Entries of one folder that a list shows.
+#: Maximum number of entries in the listing of a folder.
 MOST_ENTRIES = 5000
 
-#: Seconds for which the state of an object is believed: a page asks many times for one file.
+#: Seconds for which the state of an object is cached: a page requests the same file many times.
 _BELIEVED = 5.0
 
-#: Objects whose state is remembered.
+#: Maximum number of cached states of objects.
 _REMEMBERED = 1000
 
-#: Descriptors of this process, where the system tells them.
+#: Folder that lists the descriptors of this process, if the system has one.
 _DESCRIPTORS = "/proc/self/fd"
 
-#: Flag of Windows for files that are not text.
+#: Flag for binary files on Windows.
 _BINARY = getattr(os, "O_BINARY", 0)
 
-#: First bytes of a file that tell how it is compressed.
+#: Number of bytes needed to recognise the compression of a file.
 _RECOGNISED = 16
 
-#: Held while a file is opened, so that a new descriptor is that of this file.
+#: Held while a file is opened, so that a new descriptor belongs to this file.
 _OPENING = threading.Lock()
 
 
 class Version(Protocol):
-    """The state of a file, which changes when it is replaced or written to."""
+    """The version of a file: it changes if the file is replaced or modified."""
 
     @property
     def size(self) -> int:
-        """Bytes of the file."""
+        """Size of the file in bytes."""
 
     @property
     def unique(self) -> str:
-        """The version among all files of that address."""
+        """Text that differs between all versions of files at this address."""
 
 
 class Target(Protocol):
-    """A file or a folder that is served."""
+    """A served file or folder."""
 
     @property
     def name(self) -> str:
-        """The last part of its address."""
+        """The last part of the address."""
 
     @property
     def address(self) -> str:
-        """The name in caches, which clients never see: no secret is in it."""
+        """The name in caches: clients never see it, and it contains no secrets."""
 
     @property
     def shown(self) -> str:
-        """The address in messages of the engine, without secrets."""
+        """The address in error messages of the engine, without secrets."""
 
     @property
     def is_folder(self) -> bool:
-        """Whether it has a list of files."""
+        """Whether the target is a folder."""
 
     @property
     def modified(self) -> float:
-        """Seconds since 1970; 0 of a folder."""
+        """Time of modification in seconds since 1970; 0 for a folder."""
 
     def version(self) -> Version:
-        """Return the version that is there now."""
+        """Return the current version."""
 
     def check(self, version: Version) -> bool:
-        """Return whether the file is still of a version."""
+        """Return whether the file still has this version."""
 
     def open(self, version: Version) -> tf.File:
-        """Open the file; raise `Changed` unless it is of that version."""
+        """Open the file; raise `Changed` if it has another version."""
 
     def content(self, version: Version, most: int) -> bytes:
-        """Return the bytes of a file of that version; raise `TooLarge` above ``most``."""
+        """Return the content of this version; raise `TooLarge` if it exceeds ``most`` bytes."""
 
     def below(self, parts: list[str]) -> Target | None:
-        """Return what is at a path below a folder; None where nothing is, or outside of it."""
+        """Return the target at a path below a folder; None if it is missing or outside."""
 
     def entries(self) -> Iterator[tuple[str, Target]]:
-        """Return the files and folders of a folder, with their names in the list."""
+        """Yield the files and folders of a folder, with their names in listings."""
 
 
 @dataclass(frozen=True)
 class FileVersion:
-    """Device, inode, size and time of a file: they change when it is replaced or written to."""
+    """Device, inode, size and time of a file."""
 
     device: int
     inode: int
@@ -113,21 +113,21 @@ class FileVersion:
     def of(cls, path: Path) -> FileVersion:
         """Return the version of a regular file."""
         try:
-            found = os.stat(path)
+            status = os.stat(path)
         except OSError:
             raise NotFound(f"{path.name}: the file is gone") from None
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             raise NotFound(f"{path.name}: not a regular file")
-        return cls.of_status(found)
+        return cls.of_status(status)
 
     @classmethod
-    def of_status(cls, found: os.stat_result) -> FileVersion:
-        """Return the version that the status of a file says."""
-        return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    def of_status(cls, status: os.stat_result) -> FileVersion:
+        """Return the version from the status of a file."""
+        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
     @property
     def unique(self) -> str:
-        """The version with the device, whose inodes have numbers of their own."""
+        """The version and the device: inode numbers are only unique within a device."""
         return f"{self.device:x}\0{self}"
 
     def __str__(self) -> str:
@@ -135,23 +135,23 @@ class FileVersion:
 
 
 class _Pinned:
-    """The bytes of an open file by its name, for content that is decompressed as it is read."""
+    """A readable file with a name, for content that is decompressed while it is read."""
 
     def __init__(self, name: str, file: BinaryIO) -> None:
         self.name = name
         self._file = file
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return some bytes, ``size`` at the most."""
+        """Return at most ``size`` bytes."""
         return self._file.read(size)
 
 
 def _opened(path: Path, version: FileVersion) -> tf.File:
-    """Open a file, and see that it is the one of this version.
+    """Open a file and check that it has this version.
 
-    A link may take the place of a folder after its name was resolved, and give it back before the
-    version is compared again. Compressed files are read as a whole from the descriptor that was
-    compared; of others the engine's descriptor is.
+    An attacker may replace a folder by a link after the name was resolved, and restore it before
+    the version is compared again. So the version of the open descriptor is checked: compressed
+    files are read from the checked descriptor; for other files the engine's descriptor is checked.
     """
     replaced = Changed(f"{path.name}: the file was replaced while it was opened")
     with _binary(path) as file:
@@ -162,39 +162,39 @@ def _opened(path: Path, version: FileVersion) -> tf.File:
             return tf.open(_Pinned(str(path), file))
     with _OPENING:
         before = _descriptors_of(version)
-        found = tf.open(path)
+        result = tf.open(path)
         after = _descriptors_of(version)
     if after == before and os.path.isdir(_DESCRIPTORS):
         raise replaced
-    return found
+    return result
 
 
 def _binary(path: Path) -> BinaryIO:
     try:
-        # A pipe in place of the file would wait for a writer.
+        # O_NONBLOCK: opening a pipe in place of the file would wait for a writer.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
     except FileNotFoundError:
         raise NotFound(f"{path.name}: the file is gone") from None
     except OSError:
-        tf.open(path).close()  # its message says why
+        tf.open(path).close()  # raises an error with the reason
         raise Changed(f"{path.name}: the file was replaced while it was opened") from None
     return os.fdopen(descriptor, "rb")
 
 
 def _descriptors_of(version: FileVersion) -> set[int]:
-    """Return the open descriptors of a file; none where the system does not tell them."""
-    found = set()
+    """Return the open descriptors of a file; empty if the system does not list them."""
+    result = set()
     with contextlib.suppress(OSError):
         for descriptor in map(int, os.listdir(_DESCRIPTORS)):
-            with contextlib.suppress(OSError):  # that of the list itself
-                at = os.fstat(descriptor)
-                if (at.st_ino, at.st_dev) == (version.inode, version.device):
-                    found.add(descriptor)
-    return found
+            with contextlib.suppress(OSError):  # the descriptor of the listing is closed again
+                status = os.fstat(descriptor)
+                if (status.st_ino, status.st_dev) == (version.inode, version.device):
+                    result.add(descriptor)
+    return result
 
 
 def _resolved(root: Path, parts: list[str]) -> Path | None:
-    """Return a path below a folder, links followed; None if it does not exist."""
+    """Return a path below a folder with its links resolved; None if it does not exist."""
     try:
         return root.joinpath(*parts).resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
@@ -202,7 +202,7 @@ def _resolved(root: Path, parts: list[str]) -> Path | None:
 
 
 def _stored(part: str) -> str:
-    r"""Return a part of an ID as the name of a file: bytes that are not UTF-8 are ``\xe9`` in IDs.
+    r"""Convert a part of an ID to a file name; IDs escape bytes that are not UTF-8, as ``\xe9``.
 
     >>> _stored(r"\xe9toile.fits").encode("utf-8", "surrogateescape")
     b'\xe9toile.fits'
@@ -212,7 +212,7 @@ def _stored(part: str) -> str:
 
 @dataclass(frozen=True)
 class LocalTarget:
-    """A file or a folder of this machine; links are followed."""
+    """A local file or folder; links are resolved."""
 
     path: Path
 
@@ -238,42 +238,42 @@ class LocalTarget:
 
     @property
     def modified(self) -> float:
-        """Seconds since 1970."""
+        """Time of modification in seconds since 1970."""
         return self.path.stat().st_mtime
 
     def version(self) -> FileVersion:
-        """Return the version that is on disk now."""
+        """Return the current version on disk."""
         return FileVersion.of(self.path)
 
     def check(self, version: Version) -> bool:
-        """Return whether the file is still of a version."""
+        """Return whether the file still has this version."""
         return self.version() == version
 
     def open(self, version: Version) -> tf.File:
-        """Open the file; raise `Changed` unless it is of that version."""
+        """Open the file; raise `Changed` if it has another version."""
         assert isinstance(version, FileVersion)
         return _opened(self.path, version)
 
     def content(self, version: Version, most: int) -> bytes:
-        """Return the bytes of a file of that version; raise `TooLarge` above ``most``."""
+        """Return the content of this version; raise `TooLarge` if it exceeds ``most`` bytes."""
         if version.size > most:
             raise TooLarge(f"{self.name}: a file of {version.size} bytes: at most {most} are read")
         with _binary(self.path) as file:
             content = file.read(most + 1)
-            now = FileVersion.of_status(os.fstat(file.fileno()))
-            if now != version or len(content) != version.size:
+            current = FileVersion.of_status(os.fstat(file.fileno()))
+            if current != version or len(content) != version.size:
                 raise Changed(f"{self.name}: the file was replaced while it was read")
         return content
 
     def below(self, parts: list[str]) -> LocalTarget | None:
-        """Return what is at a path below this folder, unless links lead out of it."""
-        found = _resolved(self.path, parts) or _resolved(self.path, [*map(_stored, parts)])
-        if found is None or (found != self.path and self.path not in found.parents):
+        """Return the target at a path below this folder; None if links lead out of it."""
+        resolved = _resolved(self.path, parts) or _resolved(self.path, [*map(_stored, parts)])
+        if resolved is None or (resolved != self.path and self.path not in resolved.parents):
             return None
-        return LocalTarget(found)
+        return LocalTarget(resolved)
 
     def entries(self) -> Iterator[tuple[str, Target]]:
-        """Give what the folder has, links that lead out of it too."""
+        """Yield the entries of the folder, including links that lead out of it."""
         if not self.path.is_dir():
             raise NotFound(f"{self.name!r} is not a folder")
         with os.scandir(self.path) as entries:
@@ -290,7 +290,7 @@ class ObjectVersion:
 
     @property
     def unique(self) -> str:
-        """The version."""
+        """The text of the version."""
         return str(self)
 
     def __str__(self) -> str:
@@ -298,18 +298,18 @@ class ObjectVersion:
 
 
 class _States:
-    """States of objects, each believed for some seconds."""
+    """States of objects, each cached for some seconds."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, tuple[float, tf.RemoteEntry]] = OrderedDict()
 
     def of(self, url: str) -> tf.RemoteEntry:
-        """Return what the server says of an object."""
+        """Return the state of an object, from the cache or the server."""
         now = time.monotonic()
         with self._lock:
-            asked, entry = self._kept.get(url, (-_BELIEVED, None))
-        if entry is not None and now - asked < _BELIEVED:
+            checked_at, entry = self._kept.get(url, (-_BELIEVED, None))
+        if entry is not None and now - checked_at < _BELIEVED:
             return entry
         try:
             entry = tf.remote_entry(url)
@@ -319,7 +319,7 @@ class _States:
         return entry
 
     def keep(self, url: str, entry: tf.RemoteEntry, now: float) -> None:
-        """Remember the state of an object, of which a list tells too."""
+        """Cache the state of an object, from a request or from a listing."""
         with self._lock:
             self._kept[url] = (now, entry)
             self._kept.move_to_end(url)
@@ -329,7 +329,7 @@ class _States:
 
 @dataclass(frozen=True)
 class RemoteTarget:
-    """An object, or a folder of objects, of a server."""
+    """An object, or a folder of objects, on a server."""
 
     url: str
     is_folder: bool
@@ -337,7 +337,7 @@ class RemoteTarget:
 
     @classmethod
     def served(cls, url: str) -> RemoteTarget:
-        """Return the target of an address that the operator gives, which must exist."""
+        """Return the target of an address from the operator; it must exist."""
         address = url.rstrip("/")
         if not url.endswith("/"):
             with contextlib.suppress(tf.IoNotFoundError):
@@ -354,12 +354,12 @@ class RemoteTarget:
 
     @property
     def is_public(self) -> bool:
-        """Whether browsers can read the URL, and nothing in it is secret."""
+        """Whether the URL has no secrets and browsers can read it."""
         return self.url == self.shown and self.url.lower().startswith("http")
 
     @property
     def address(self) -> str:
-        """The URL without its query, and a digest of all of it."""
+        """The URL without its query, and a digest of the full URL."""
         return f"{self.shown} {hashlib.sha256(self.url.encode()).hexdigest()[:24]}"
 
     @property
@@ -369,23 +369,23 @@ class RemoteTarget:
 
     @property
     def modified(self) -> float:
-        """Seconds since 1970; 0 where the server does not say."""
+        """Time of modification in seconds since 1970; 0 if unknown."""
         if self.is_folder:
             return 0.0
         time_of_change = self.states.of(self.url).modified
         return 0.0 if time_of_change is None else time_of_change.timestamp()
 
     def version(self) -> ObjectVersion:
-        """Return the version that the server has now, or had some seconds ago."""
+        """Return the current version on the server, at most some seconds old."""
         entry = self.states.of(self.url)
         return ObjectVersion(entry.version or str(entry.size), entry.size)
 
     def check(self, version: Version) -> bool:
-        """Return true: every request of the engine names the version that it wants."""
+        """Return true: the engine requests a version explicitly."""
         return True
 
     def open(self, version: Version) -> tf.File:
-        """Open the object; raise `Changed` unless it is of that version."""
+        """Open the object; raise `Changed` if it has another version."""
         assert isinstance(version, ObjectVersion)
         file = tf.open(self.url)
         if file.version is not None and file.version != version.text:
@@ -394,11 +394,11 @@ class RemoteTarget:
         return file
 
     def content(self, version: Version, most: int) -> bytes:
-        """Raise `NotFound`: the engine reads FITS from servers, and nothing else."""
+        """Raise `NotFound`: only FITS files are read from servers."""
         raise NotFound(f"{self.name}: catalogues of servers are FITS tables")
 
     def below(self, parts: list[str]) -> RemoteTarget | None:
-        """Return the object of a name below this folder, which may be missing."""
+        """Return the object at a path below this folder; it may not exist."""
         if not parts:
             return self
         if not self.is_folder:
@@ -408,7 +408,7 @@ class RemoteTarget:
         return RemoteTarget("/".join([self.url, *parts]), is_folder, self.states)
 
     def entries(self) -> Iterator[tuple[str, Target]]:
-        """Return what the folder has, by requests for a thousand entries each."""
+        """Yield the entries of the folder, requested in pages of a thousand."""
         now = time.monotonic()
         entries = tf.remote_entries(self.url, MOST_ENTRIES)
         if not entries:

@@ -1,11 +1,11 @@
-"""View: an image as planes that a viewer shows, whatever the order of its axes.
+"""View: an image as a stack of planes for the viewer, for any order of its axes.
 
-The axes of the sky are x and y where there are any, else NAXIS1 and NAXIS2; the spectral axis is z.
-An image with other orders is reordered lazily. One of a single axis, such as a spectrum, is a cube
-of one pixel. Numbers are the FITS ones: pixels from 1.
+The celestial axes are x and y, or NAXIS1 and NAXIS2 if there are none; the spectral axis is z. An
+image with another axis order is reordered lazily. An image with a single axis, such as a spectrum,
+becomes a cube of one pixel per channel. Pixels are counted from 1, as in FITS.
 
-Pixels are shown whatever their coordinates are: a distortion that no step or mean can express, or a
-card whose value is not a number, is named in `View.problems` and refused only where a position is
+Pixels are shown even if their coordinates are unusable: a distortion that cannot be binned, or a
+card whose value is not a number, is listed in `View.problems` and is only an error if a position is
 needed.
 """
 
@@ -47,19 +47,19 @@ _T = TypeVar("_T")
 #: Pixels of a tile along each axis.
 TILE = 256
 
-#: Most pixels of an image of one axis, which is read as a whole.
+#: Maximum number of pixels of an image with one axis, which is read as a whole.
 _MOST_OF_LINE = 1 << 22
 
-#: Keywords of the first axis, which becomes the third.
+#: Keywords of the first axis, to be renamed for the third axis.
 _OF_LINE = re.compile(
     r"(?P<root>CTYPE|CUNIT|CRPIX|CRVAL|CDELT|CNAME|CRDER|CSYER|PV|PS)1(?P<rest>(?:_\d+)?[A-Z]?)"
     r"|(?P<matrix>PC|CD)1_1(?P<letter>[A-Z]?)"
 )
 
-#: Keywords and texts that a new header may have.
+#: Valid keywords and texts for a new header.
 _PLAIN, _PRINTABLE = re.compile("(?!CONTINUE|COMMENT|HISTORY)[A-Z0-9_-]{1,8}"), re.compile("[ -~]*")
 
-#: Beginnings of the keywords that say what pixels are; all others may be about coordinates.
+#: Prefixes of keywords that describe the pixels; all others may describe coordinates.
 _OF_PIXELS = (
     "SIMPLE", "XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "EXTEND", "BSCALE", "BZERO",
     "BLANK", "BUNIT",
@@ -67,19 +67,19 @@ _OF_PIXELS = (
 
 
 class View:
-    """Planes of one image.
+    """View of one image as planes.
 
     Attributes
     ----------
     image
-        The image of the file.
+        The image in the file.
     cube
-        The image with x and y first: shape (..., z, y, x). It has no coordinates if they cannot
-        follow the new order.
+        The reordered image, of shape (..., z, y, x). It has no coordinates if they cannot be
+        reordered.
     axes
-        FITS numbers, in ``image``, of the axes of ``cube``: x first.
+        FITS axis numbers in ``image`` of the axes of ``cube``: x first.
     problems
-        Why coordinates of the image cannot be used, or its pixels not be read.
+        Reasons why coordinates cannot be used or pixels cannot be read.
     """
 
     def __init__(self, image: tf.Image) -> None:
@@ -100,11 +100,11 @@ class View:
             )
             if self.cube is image:
                 self.axes = tuple(range(1, image.ndim + 1))
-        # Whether the cube lacks coordinates that the image has.
+        # Whether reordering dropped the coordinates of the image.
         self._is_unplaced = bool(self.problems) and self.cube is not image
 
     def _tried(self, call: Callable[[], _T]) -> _T | None:
-        """Return what a function gives; note why it fails."""
+        """Call a function and return its result; record the problem and return None on failure."""
         try:
             return call()
         except tf.TachyfitsError as error:
@@ -127,13 +127,13 @@ class View:
         Raises
         ------
         FormatError
-            The file ends before its last pixel.
+            The file is truncated.
         """
         return _without_coordinates(self.image)
 
     @functools.cached_property
     def _pixels(self) -> tf.Image | None:
-        """The cube without coordinates; None of a file that ends before its last pixel."""
+        """The cube without coordinates; None for a truncated file."""
         if self.image.ndim == 1:
             return _without_coordinates(self.cube)
         try:
@@ -142,7 +142,7 @@ class View:
             return None
 
     def plane(self, channel: int, others: tuple[int, ...] = ()) -> tf.Image:
-        """Return a plane without coordinates, for pictures: they can be cut and binned anyhow."""
+        """Return a plane without coordinates, so that it can always be cut and binned."""
         section = self.section(channel, others)
         if self._pixels is not None:
             return self._pixels.cutout(section=section)
@@ -169,18 +169,19 @@ class View:
         others: str | None = None,
         line: Line | None = None,
     ) -> Selection:
-        """Return the selection of the parameters of a request, on the axes of the cube.
+        """Convert parameters of a request to a selection on the axes of the cube.
 
         Parameters
         ----------
         words
-            As `Selection.typed` has them, without a section.
+            Parameters as in `Selection.typed`, without a section.
         channel
-            One channel, from 1; None: all of them.
+            One channel, counted from 1; None: all channels.
         others
-            Pixels of the axes after z; the first of each without it, except for polarisations.
+            Pixels along the axes after z. None: the first pixel of each axis, except along a
+            STOKES axis selected by ``pol``.
         line
-            The rest frequency and the convention of channels by velocity.
+            Rest frequency and convention, for channels given by velocity.
         """
         ndim = self.cube.ndim
         section = list(self.section(channel or 1, others_of(others)))
@@ -198,12 +199,12 @@ class View:
         )
 
     def region(self, text: str | None) -> Region | None:
-        """Return the region of a parameter for numbers of its pixels.
+        """Parse a region and check that it overlaps the image.
 
         Raises
         ------
         NoOverlap
-            It is outside the image.
+            The region is outside the image.
         """
         region = None if text is None else parse_region(text)
         if region is not None and self.cube.ndim >= 2:
@@ -217,7 +218,7 @@ class View:
         Raises
         ------
         RequestError
-            They are not the axes of the sky.
+            x and y are not celestial axes.
         """
         sky = self.cube.coordinates.sky
         if sky is None or sky.axes != (1, 2):
@@ -225,12 +226,12 @@ class View:
         return sky
 
     def cutout(self, choice: Choice) -> tf.Image:
-        """Return pixels of the cube as an image with the axes of the file; they are read later.
+        """Return a lazy cutout of the cube as an image with the axes of the file.
 
         Raises
         ------
         TooLarge
-            The margins have more bytes than the image may have.
+            The cutout with its margins is larger than the image, and larger than 1 GiB.
         """
         image, ndim = self.image, self.cube.ndim
         margins = choice.margins or ((0, 0),) * ndim
@@ -241,16 +242,16 @@ class View:
             raise TooLarge("the part with its margins has more bytes than the image; use trim")
         image = self._of_channels(choice)
         ranges, around = [(0, 1, 1)] * ndim, [(0, 0)] * ndim
-        for axis, place in enumerate(self._places):
-            ranges[place], around[place] = choice.section.ranges[axis], margins[axis]
+        for axis, image_axis in enumerate(self._places):
+            ranges[image_axis], around[image_axis] = choice.section.ranges[axis], margins[axis]
         if image.ndim == 1:
             ranges, around = ranges[:1], around[:1]
         return cut_with_margins(image, ranges, around if choice.margins else ())
 
     def _of_channels(self, choice: Choice) -> tf.Image:
-        """Return the image of the file with NaN in channels that a choice of the cube leaves out.
+        """Return the image of the file with NaN in channels excluded by a choice of the cube.
 
-        ``choice``: of a rectangle, whose conditions are about channels alone.
+        ``choice``: a rectangle; its conditions only concern channels.
         """
         masks = [
             ChannelMask.of(self.image, self._places[condition.axis], condition.inside)
@@ -260,16 +261,16 @@ class View:
         return masked(self.image, self.image, masks)
 
     def section_of_file(self, section: Sequence[Range]) -> tuple[slice, ...]:
-        """Return NumPy's index in the cube of a section on the axes of the file."""
+        """Convert a section on the axes of the file to a NumPy index of the cube."""
         index = numpy_index(section, self.image.shape)
         index += (slice(None),) * (self.cube.ndim - self.image.ndim)
-        return tuple(index[place] for place in self._places)
+        return tuple(index[axis] for axis in self._places)
 
     @property
     def _places(self) -> list[int]:
-        """NumPy axis in the image of each NumPy axis of the cube.
+        """For each NumPy axis of the cube, the NumPy axis of the image.
 
-        The pixel of a line has axes 1 and 2, which the image lacks.
+        For an image with a single axis, axes 1 and 2 do not exist in the image.
         """
         ndim = self.cube.ndim
         if self.image.ndim == 1:
@@ -277,13 +278,13 @@ class View:
         return [ndim - self.axes[ndim - 1 - axis] for axis in range(ndim)]
 
     def check_placed(self) -> None:
-        """Refuse a file of planes whose coordinates could not follow the order of the axes."""
+        """Raise UsageError if the coordinates could not be reordered with the axes."""
         if self._is_unplaced:
             raise usage(self.problems[-1], "use the endpoint cutout, which keeps the order of axes")
 
     @functools.cached_property
     def sky(self) -> Sky | None:
-        """The sky of the cube; None without one, or if its cards cannot be used."""
+        """The sky of the cube; None if it has none or its cards are unusable."""
 
         def usable() -> Sky | None:
             sky = self.cube.coordinates.sky
@@ -292,7 +293,7 @@ class View:
         return self._tried(usable)
 
     def spectral(self, channel: int) -> WorldAxis | None:
-        """Return the coordinate of a channel; None without one, or if its cards cannot be used."""
+        """Return the coordinate of a channel; None if it has none or its cards are unusable."""
         if self.cube.ndim < 3:
             return None
         try:
@@ -301,7 +302,7 @@ class View:
             return None
 
     def _order(self) -> list[int]:
-        """Return the FITS numbers of the axes: x and y first, and that of the channels third."""
+        """Return the FITS numbers of the axes: x, y, the channel axis, then the others."""
         image = self.image
         sky = image.coordinates.sky
         first = list(sky.axes) if sky is not None else [1, 2]
@@ -312,7 +313,7 @@ class View:
 
     @functools.cached_property
     def tile_bytes(self) -> int:
-        """Bytes of a decoded tile of the file; 0 if it is not compressed by tiles."""
+        """Bytes of a decoded tile of the file; 0 if the image is not tile-compressed."""
         return tile_bytes(self.image)
 
     @property
@@ -337,48 +338,50 @@ class View:
 
     @functools.cached_property
     def levels(self) -> int:
-        """Number of levels of tiles: at the last one the plane fits one tile."""
+        """Number of zoom levels: at the last one the plane fits into one tile."""
         return 1 + max(0, math.ceil(math.log2(max(self.width, self.height) / TILE)))
 
     def check_level(self, level: int) -> None:
-        """Refuse a level that tiles do not have."""
+        """Raise UsageError for an invalid zoom level."""
         if not 0 <= level < self.levels:
             raise usage(
                 f"invalid level {level}: expected 0 to {self.levels - 1}", "choose one of these"
             )
 
     def check_tile(self, level: int, column: int, row: int) -> None:
-        """Refuse a tile that a plane does not have."""
+        """Raise UsageError for a tile outside the plane."""
         self.check_level(level)
         span = TILE << level
-        most = math.ceil(self.width / span), math.ceil(self.height / span)
-        if not (0 <= column < most[0] and 0 <= row < most[1]):
+        counts = math.ceil(self.width / span), math.ceil(self.height / span)
+        if not (0 <= column < counts[0] and 0 <= row < counts[1]):
             raise usage(
-                f"invalid tile ({column}, {row}): expected 0 to {most[0] - 1} and 0 to "
-                f"{most[1] - 1} at level {level}",
+                f"invalid tile ({column}, {row}): expected 0 to {counts[0] - 1} and 0 to "
+                f"{counts[1] - 1} at level {level}",
                 "tiles count from the lower left",
             )
 
     def section(self, channel: int, others: tuple[int, ...] = ()) -> tuple[Any, ...]:
-        """Return NumPy's index of a plane of ``cube``: a channel, and pixels of the axes after z.
+        """Return the NumPy index of a plane of ``cube``: a channel, and pixels of the axes after z.
 
-        ``others`` counts from 1 along the fourth axis, the fifth and so on; 1 where left out.
+        ``others``: 1-based pixels along the fourth axis, the fifth and so on; 1 by default.
         """
-        wanted = (channel, *others) + (1,) * max(0, self.cube.ndim - 3 - len(others))
+        pixels = (channel, *others) + (1,) * max(0, self.cube.ndim - 3 - len(others))
         lengths = self.cube.shape[:-2][::-1] or (1,)
-        if len(wanted) > len(lengths):
+        if len(pixels) > len(lengths):
             raise usage(
                 f"invalid others: expected at most {len(lengths) - 1} numbers, "
-                f"found {len(wanted) - 1}",
+                f"found {len(pixels) - 1}",
                 "leave them out",
             )
-        for number, (at, length) in enumerate(zip(wanted, lengths, strict=True)):
-            if not 1 <= at <= length:
-                what = "channel" if number == 0 else f"pixel of axis {number + 3}"
-                raise usage(f"invalid {what} {at}: expected 1 to {length}", "choose one of these")
+        for number, (pixel, length) in enumerate(zip(pixels, lengths, strict=True)):
+            if not 1 <= pixel <= length:
+                axis_name = "channel" if number == 0 else f"pixel of axis {number + 3}"
+                raise usage(
+                    f"invalid {axis_name} {pixel}: expected 1 to {length}", "choose one of these"
+                )
         if self.cube.ndim == 2:
             return ()
-        return tuple(slice(at - 1, at) for at in reversed(wanted))
+        return tuple(slice(pixel - 1, pixel) for pixel in reversed(pixels))
 
     def tile(
         self, plane: tf.Image, level: int, column: int, row: int, *, preview: bool = False
@@ -388,15 +391,15 @@ class View:
         Parameters
         ----------
         plane
-            An image whose last two axes are those of the view, others of length 1.
+            An image whose last two axes are those of the view; its other axes have length 1.
         preview
-            Take the first pixel of each block instead of the mean, which reads fewer rows.
+            Return the first pixel of each block instead of the mean, to read fewer rows.
 
         Returns
         -------
         numpy.ndarray
-            Shape (rows, columns), at most 256 each. A block is the mean of its defined pixels, NaN
-            without any; blocks at the right and upper edge may be incomplete.
+            Shape (rows, columns), at most 256 each. A value is the mean of the defined pixels of a
+            block, or NaN; blocks at the right and upper edge may be incomplete.
         """
         self.check_tile(level, column, row)
         plane = for_pictures(plane) if level else plane
@@ -415,35 +418,35 @@ class View:
 
 
 def _without_coordinates(image: tf.Image) -> tf.Image:
-    """Return an image with the cards that say what its pixels are."""
+    """Return an image with only the cards that describe its pixels."""
     keywords = dict.fromkeys(card.keyword for card in image.header.cards)
     removed = [name for name in keywords if name and not name.startswith(_OF_PIXELS)]
     return with_cards(image, [], removed)
 
 
 def _cube_of_line(image: tf.Image) -> tf.Image:
-    """Return an image of one axis as the spectral axis of a cube of one pixel.
+    """Convert an image with one axis to a cube of shape (n, 1, 1).
 
     Raises
     ------
     TooLarge
-        It has more than 2^22 pixels.
+        The image has more than 2^22 pixels.
     """
     if image.size > _MOST_OF_LINE:
         raise TooLarge(f"an image of one axis with {image.size} pixels: at most {_MOST_OF_LINE}")
     cards = []
     for card in image.header.cards:
         name = card.keyword
-        if found := _OF_LINE.fullmatch(name):
-            name = f"{found['root']}3{found['rest']}"
-            if found["matrix"]:
-                name = f"{found['matrix']}3_3{found['letter']}"
+        if match := _OF_LINE.fullmatch(name):
+            name = f"{match['root']}3{match['rest']}"
+            if match["matrix"]:
+                name = f"{match['matrix']}3_3{match['letter']}"
         elif name != "BUNIT" and (name.startswith(_OF_PIXELS) or not _PLAIN.fullmatch(name)):
-            continue  # the new array has its own
-        # Files have cards that a new header may not have; none of them is about coordinates.
+            continue  # the new image gets its own card
+        # Skip cards that are invalid in a new header; none of them describes coordinates.
         if isinstance(card.value, (bool, int, float)) or _PRINTABLE.fullmatch(str(card.value)):
             cards.append((name, card.value, ""))
-    # Of a truncated file the part that is there.
+    # Read the available part of a truncated file.
     count = image.size
     if stored_table(image) is None:
         count = min(count, image.data_bytes_present * 8 // abs(image.bitpix))

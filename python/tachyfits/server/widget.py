@@ -1,4 +1,4 @@
-"""Widget: the viewer page in the output of a notebook's cell, with what it shows as objects."""
+"""Widget: the viewer page in a notebook cell, with its regions, spectra and position as objects."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Widget(anywidget.AnyWidget):
     _shown = traitlets.Dict().tag(sync=True)
 
     def __init__(self, datasets: Datasets, name: str, hdu: int, link: str, height: int) -> None:
-        """Show an image of a dataset under a link."""
+        """Show an image of a dataset by a link to the page."""
         super().__init__()
         self._datasets = datasets
         self._first = (name, hdu)
@@ -36,19 +36,19 @@ class Widget(anywidget.AnyWidget):
         self.set_trait("height", height)
 
     def _view(self) -> View:
-        """Return the image that the page shows: people may have opened another one."""
+        """Return the image on the page; the user may have opened another one."""
         name, hdu = self._shown.get("id", self._first[0]), self._shown.get("hdu", self._first[1])
         return self._datasets.open(str(name)).view(int(hdu))
 
     @property
     def regions(self) -> list[tf.Region]:
         """The regions of the page."""
-        # Messages of the page that were sent before Python set regions say nothing about these.
+        # Ignore messages that the page sent before Python set the regions.
         is_newer = self._shown.get("number", 0) == self._given.get("number", 0)
         source = self._shown if is_newer else self._given
         return [
-            labelled(parse_region(str(one["text"])), str(one["name"]), str(one["color"]))
-            for one in source.get("regions", ())
+            labelled(parse_region(str(item["text"])), str(item["name"]), str(item["color"]))
+            for item in source.get("regions", ())
         ]
 
     @regions.setter
@@ -57,38 +57,40 @@ class Widget(anywidget.AnyWidget):
         shapes = [shape for region in regions for shape in _shapes(image, region)]
         if any(shape.excluded for shape in shapes):
             raise usage("the page has no excluded regions", "give shapes without holes")
-        texts = [{"text": one.text, "name": one.label, "color": one.color} for one in shapes]
+        texts = [
+            {"text": shape.text, "name": shape.label, "color": shape.color} for shape in shapes
+        ]
         self._given = {"number": self._given.get("number", 0) + 1, "regions": texts}
 
     @property
     def spectra(self) -> list[tf.Spectrum]:
-        """The spectra of the regions with an area."""
+        """The spectra of all regions that have an area."""
         view = self._view()
         if view.cube.ndim < 3:
             return []
         statistic: Any = self._shown.get("statistic", "mean")
         others = self._shown.get("others")
-        found = []
+        result = []
         for region in self.regions:
             if isinstance(region, tf.Line):
                 continue
-            chosen = view.selection({"region": region}, others=others)
-            spectrum = view.cube.select(chosen).spectrum(statistic=statistic)
+            selection = view.selection({"region": region}, others=others)
+            spectrum = view.cube.select(selection).spectrum(statistic=statistic)
             assert isinstance(spectrum, tf.Spectrum)
-            found.append(spectrum)
-        return found
+            result.append(spectrum)
+        return result
 
     @property
     def pixel(self) -> tuple[float, float] | None:
-        """The place that was clicked last."""
+        """The last clicked pixel (x, y), 0-based."""
         clicked = self._shown.get("clicked")
         return None if clicked is None else (float(clicked[0]) - 1, float(clicked[1]) - 1)
 
     @property
     def position(self) -> Any:
-        """The position of that place on the sky."""
-        place, sky = self.pixel, self._view().sky
-        return None if place is None or sky is None else sky.positions(*place)
+        """The sky position of the last clicked pixel."""
+        pixel, sky = self.pixel, self._view().sky
+        return None if pixel is None or sky is None else sky.positions(*pixel)
 
 
 def _shapes(image: tf.Image, region: tf.Region | str) -> list[Shape]:

@@ -1,7 +1,7 @@
-"""Work: calls of the engine on threads, with a priority, a budget, and an end when no client waits.
+"""Work: engine calls on threads, with a priority, a budget, and cancellation.
 
-All requests share one executor. A call ends early when its client is gone, when a newer request of
-the same view takes its place, and when its budget is spent.
+All requests share one executor. A call is cancelled if its client disconnects, if a newer request
+of the same view replaces it, or if its budget is spent.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SUPERSEDED = "cancelled, or a newer request took the place of this one"
 
 
 class Views:
-    """The requests under way by the places where their answers are shown."""
+    """Running requests, grouped by the view that shows their answers."""
 
     def __init__(self) -> None:
         self._views: dict[tuple[str, str], tuple[int, set[tf.CancelToken]]] = {}
@@ -37,37 +37,37 @@ class Views:
     def showing(
         self, client: str, view: str, turn: int | None, token: tf.CancelToken
     ) -> Iterator[None]:
-        """Cancel older requests of a view while this one is answered.
+        """Register a request of a view, and cancel its older requests.
 
         Parameters
         ----------
         client
-            Whose view it is: clients cannot cancel requests of others.
+            Owner of the view: a client cannot cancel requests of others.
         turn
-            Requests of one turn belong together; those of earlier turns are cancelled. None: a turn
-            of its own, after all others.
+            Requests of one turn belong together; requests of earlier turns are cancelled. None: a
+            new turn after all others.
 
         Raises
         ------
         Superseded
-            A later turn is under way.
+            A later turn is already running.
         """
         key = (client, view)
         newest, tokens = self._views.get(key, (-1, set()))
-        mine = newest + 1 if turn is None else turn
-        if mine < newest:
+        own_turn = newest + 1 if turn is None else turn
+        if own_turn < newest:
             raise Superseded(_SUPERSEDED)
-        if mine > newest:
+        if own_turn > newest:
             for older in tokens:
                 older.cancel()
             tokens = set()
-            self._views[key] = (mine, tokens)
+            self._views[key] = (own_turn, tokens)
         tokens.add(token)
         try:
             yield
         finally:
             tokens.discard(token)
-            if not tokens and self._views.get(key, (mine, None))[1] is tokens:
+            if not tokens and self._views.get(key, (own_turn, None))[1] is tokens:
                 del self._views[key]
 
     def cancel(self) -> None:
@@ -100,21 +100,21 @@ class Workers:
         most_bytes: int | None = None,
         token: tf.CancelToken | None = None,
     ) -> _T:
-        """Call a function on a thread and return its result; cancel it if the client leaves.
+        """Call a function on a thread and return its result; cancel it if the client disconnects.
 
         Parameters
         ----------
         view
-            Name of the place where the answer is shown, and its turn; see `Views.showing`.
+            Name of the view that shows the answer, and its turn; see `Views.showing`.
         token
-            Cancels the call, too.
+            Another way to cancel the call.
 
         Raises
         ------
         Superseded
-            The client is gone, or a newer request of the view came.
+            The client disconnected, or a newer request of the view arrived.
         Busy
-            Too many requests wait.
+            Too many requests are waiting.
         """
         token = token or tf.CancelToken()
         with contextlib.ExitStack() as stack:
@@ -122,9 +122,9 @@ class Workers:
                 client = client_of(request)
                 stack.enter_context(self.views.showing(client, view[0], view[1], token))
             work = asyncio.ensure_future(self.call(call, token, priority, seconds, most_bytes))
-            left = asyncio.ensure_future(gone(request.receive))
+            disconnect = asyncio.ensure_future(gone(request.receive))
             try:
-                await asyncio.wait((work, left), return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait((work, disconnect), return_when=asyncio.FIRST_COMPLETED)
                 if not work.done():
                     token.cancel()
                 return await asyncio.shield(work)
@@ -136,7 +136,7 @@ class Workers:
                     raise Superseded(_SUPERSEDED) from None
                 raise
             finally:
-                left.cancel()
+                disconnect.cancel()
 
     async def call(
         self,
@@ -151,7 +151,7 @@ class Workers:
         Raises
         ------
         Busy
-            Too many requests wait.
+            Too many requests are waiting.
         """
         if self.running >= self._settings.concurrent:
             raise Busy("too many requests wait: try again in a second")
@@ -173,12 +173,12 @@ class Workers:
 
     @contextlib.contextmanager
     def stream(self) -> Iterator[None]:
-        """Count a download while it is sent.
+        """Count a download while it is running.
 
         Raises
         ------
         Busy
-            Too many are sent.
+            Too many downloads are running.
         """
         if self.streams >= self._settings.streams:
             raise Busy("too many downloads: try again in a second")
@@ -189,18 +189,18 @@ class Workers:
             self.streams -= 1
 
     def stop(self) -> None:
-        """Cancel the requests of views, and end streams of events."""
+        """Cancel the requests of all views, and end streams of events."""
         self.closing = True
         self.views.cancel()
 
     def close(self) -> None:
-        """Cancel what runs and end the threads."""
+        """Cancel running requests and stop the threads."""
         self.stop()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-    with contextlib.suppress(RuntimeError):  # the loop is closed: the server ends
+    with contextlib.suppress(RuntimeError):  # the loop is closed: the server is stopping
         loop.call_soon_threadsafe(call)
 
 
@@ -210,7 +210,7 @@ def _within(limits: AbstractContextManager[None], call: Callable[[], _T]) -> _T:
 
 
 def client_of(request: Request) -> str:
-    """Return the client, for limits and views: the user that a proxy names, or the address."""
+    """Return the client of a request, for limits and views: the proxy's user, or the address."""
     user = request.scope.get("tachyfits.user")
     if isinstance(user, str):
         return user
@@ -218,6 +218,6 @@ def client_of(request: Request) -> str:
 
 
 async def gone(receive: Receive) -> None:
-    """Return when the client has closed the connection."""
+    """Wait until the client closes the connection."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,7 +1,7 @@
-"""Cells of a column as users give them, including lists and Python objects, as one array.
+"""Cells of a column from user input, including lists and Python objects, as one array.
 
-Cells of several lengths become a `Ragged`; where NumPy would make other values of some, so that
-they fit beside the others, they are refused.
+Cells of different lengths become a `Ragged`; values that NumPy would change to fit beside the
+others are refused.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from tachyfits.table.ragged import LARGE_INTEGER, Ragged, exact_type, joined
 
 
 def with_numpys_mask(values: Any) -> Any:
-    """Return an array of astropy's Masked as NumPy's masked array; anything else as it is.
+    """Return an astropy Masked array as a NumPy masked array; other values unchanged.
 
-    NumPy takes such an array for one without a mask.
+    NumPy would ignore the mask of such an array.
     """
     if not (isinstance(values, np.ndarray) and hasattr(values, "unmasked")):
         return values
@@ -36,10 +36,10 @@ def as_array(name: str, values: Any) -> NDArray[Any] | Ragged:
     Raises
     ------
     UsageError
-        They are of several types, or of none that FITS has.
+        The values have different types, or a type that FITS lacks.
     """
     if isinstance(values, Ragged) and values.dtype.kind == "O":
-        # Strings; of none it cannot be seen.
+        # Strings; without elements the type is unknown.
         flat = as_array(name, values.values) if values.values.size else np.zeros(0, "S1")
         return values.with_values(flat)
     if isinstance(values, (Ragged, np.ndarray)):
@@ -54,13 +54,13 @@ def as_array(name: str, values: Any) -> NDArray[Any] | Ragged:
 
 
 def _of_sequence(values: Sequence[Any]) -> NDArray[Any] | Ragged:
-    """Return a list as an array: of objects where NumPy would make other values of them.
+    """Return a list as an array; of objects if NumPy would change some values.
 
-    Lists without elements are cells of any length.
+    Empty lists are cells of any length.
     """
     kinds = set(map(type, values))
     if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
-        # NumPy forgets what is masked in a list.
+        # NumPy drops the masks of elements in a list.
         shapes = set(map(np.shape, values))
         return _objects(values) if () in shapes or len(shapes) > 1 else np.ma.stack(values)
     try:
@@ -69,7 +69,7 @@ def _of_sequence(values: Sequence[Any]) -> NDArray[Any] | Ragged:
         # Lists of different lengths, or integers beyond 64 bits, which are refused later.
         return _objects(values)
     if array.ndim == 2 and len(array) and not array.shape[1]:
-        # Lists without elements say that cells are lists, not that none has elements.
+        # Empty lists show that cells are lists, not that no cell has elements.
         return Ragged(np.zeros(len(array) + 1, np.int64), array.reshape(-1))
     if _may_be_changed(array, values, kinds):
         return np.array(values, dtype=object)
@@ -77,7 +77,7 @@ def _of_sequence(values: Sequence[Any]) -> NDArray[Any] | Ragged:
 
 
 def _may_be_changed(array: NDArray[Any], values: Sequence[Any], kinds: set[type]) -> bool:
-    """Say whether NumPy may have made text of numbers, or floats of integers, which it rounds."""
+    """Return whether NumPy may have converted numbers to text, or rounded integers to floats."""
     text = array.dtype.kind in "US"
     large = array.dtype.kind in "fc" and bool((np.abs(array) >= LARGE_INTEGER).any())
     if array.ndim > 1 and (text or large):
@@ -98,27 +98,27 @@ def _objects(values: Sequence[Any]) -> NDArray[np.object_]:
 
 
 def _of_objects(name: str, array: NDArray[Any]) -> NDArray[Any] | Ragged:
-    """Give objects the type that all of them have; None and masked ones are undefined."""
+    """Convert objects to their common type; None and masked objects are undefined."""
     cells = [None if cell is np.ma.masked else cell for cell in array.reshape(-1).tolist()]
     if any(_is_array(cell) for cell in cells):
         if array.ndim != 1:
             raise usage(f"column {name!r}: arrays in an array of several axes", "use one axis")
         return _of_arrays(name, cells)
     missing = np.array([cell is None for cell in cells], bool)
-    known = [cell for cell in cells if cell is not None]
-    typed = _typed(name, known)
+    defined = [cell for cell in cells if cell is not None]
+    typed = _typed(name, defined)
     full = np.zeros(len(cells), typed.dtype)
     full[~missing] = typed
     shaped = full.reshape(array.shape)
     return np.ma.MaskedArray(shaped, mask=missing.reshape(array.shape)) if missing.any() else shaped
 
 
-#: Numbers of null lists by the name of the column, of a table that comes in batches.
+#: Numbers of null lists by column name, for a table that comes in batches.
 _NULL_LISTS: ContextVar[dict[str, int] | None] = ContextVar("_NULL_LISTS", default=None)
 
 
 def warn_of_null_lists(name: str, count: int) -> None:
-    """Warn that null lists lose their meaning."""
+    """Warn that null lists are written as empty lists."""
     counts = _NULL_LISTS.get()
     if counts is not None:
         counts[name] = counts.get(name, 0) + count
@@ -129,7 +129,7 @@ def warn_of_null_lists(name: str, count: int) -> None:
 
 @contextmanager
 def null_lists_of_batches(*, warns: bool) -> Iterator[None]:
-    """Count the null lists of all batches that are converted within; warn once of each column."""
+    """Count null lists of all batches converted in this context; warn once for each column."""
     counts: dict[str, int] = {}
     token = _NULL_LISTS.set(counts)
     try:
@@ -145,7 +145,7 @@ def _is_array(cell: Any) -> bool:
 
 
 def _of_arrays(name: str, cells: list[Any]) -> NDArray[Any] | Ragged:
-    """Return arrays as a `Ragged`; of one shape and several axes, or text, with an axis more."""
+    """Return arrays as a `Ragged`, or stacked if they have one shape and several axes, or text."""
     if nulls := sum(cell is None for cell in cells):
         warn_of_null_lists(name, nulls)
     at_once = _of_plain_lists(name, cells)
@@ -162,8 +162,8 @@ def _of_arrays(name: str, cells: list[Any]) -> NDArray[Any] | Ragged:
     if (first.ndim > 1 or text) and all(array.shape == first.shape for array in plain):
         return (np.ma if any(map(np.ma.isMaskedArray, plain)) else np).stack(plain)  # type: ignore[no-any-return]
     if text and all(array.ndim == 1 for array in plain):
-        known = [array.dtype for array in plain if array.size]
-        return joined(plain, np.result_type(*known), f"column {name!r}")
+        dtypes = [array.dtype for array in plain if array.size]
+        return joined(plain, np.result_type(*dtypes), f"column {name!r}")
     odd = next((array for array in plain if array.dtype.kind not in "biufc"), None)
     if odd is not None:
         raise usage(
@@ -174,7 +174,7 @@ def _of_arrays(name: str, cells: list[Any]) -> NDArray[Any] | Ragged:
 
 
 def _of_plain_lists(name: str, cells: list[Any]) -> NDArray[Any] | Ragged | None:
-    """Return lists of Python's numbers, or of its text, all at once; None if they are others."""
+    """Return lists of Python numbers or text, converted at once; None for other lists."""
     if not set(map(type, cells)) <= {list, tuple, type(None)}:
         return None
     lists = [cell or () for cell in cells]
@@ -191,49 +191,49 @@ def _of_plain_lists(name: str, cells: list[Any]) -> NDArray[Any] | Ragged | None
     return Ragged(offsets, values)
 
 
-def _typed(name: str, known: list[Any]) -> NDArray[Any]:
-    """Return objects as an array of numbers, truth values, text or dates; nothing else is FITS."""
-    kinds = {_kind_of(cell) for cell in known}
+def _typed(name: str, defined: list[Any]) -> NDArray[Any]:
+    """Return objects as an array of numbers, truth values, text or dates; refuse others."""
+    kinds = {_kind_of(cell) for cell in defined}
     if kinds <= {"number"} or (len(kinds) == 1 and "other" not in kinds):
         ways = {"date": _dates, "duration": _durations, "clock": _clock_times}
         way = next((ways[kind] for kind in kinds if kind in ways), np.array)
         try:
-            array = way(known) if known else np.zeros(0)
+            array = way(defined) if defined else np.zeros(0)
         except (TypeError, ValueError, OverflowError) as error:
             raise usage(f"column {name!r}: {error}", _ONE_TYPE) from error
         if "number" in kinds:
-            array = _exact(name, known, array)
+            array = _exact(name, defined, array)
         if array.dtype.kind in "biufcSUMm":
             return array
-    shown = listed(sorted({type(cell).__name__ for cell in known}))
+    types = listed(sorted({type(cell).__name__ for cell in defined}))
     raise usage(
-        f"column {name!r} has values of type {shown}, which FITS columns cannot store", _ONE_TYPE
+        f"column {name!r} has values of type {types}, which FITS columns cannot store", _ONE_TYPE
     )
 
 
-def _exact(name: str, known: list[Any], array: NDArray[Any]) -> NDArray[Any]:
-    """Return the array that NumPy made of numbers, or one that holds integers which it rounded."""
-    integers = [int(cell) for cell in known if isinstance(cell, (int, np.integer))]
+def _exact(name: str, defined: list[Any], array: NDArray[Any]) -> NDArray[Any]:
+    """Return NumPy's array of numbers, or one that holds integers which NumPy rounded."""
+    integers = [int(cell) for cell in defined if isinstance(cell, (int, np.integer))]
     if array.dtype.kind in "iu" or not integers:
         return array
     least, greatest = min(integers), max(integers)
     if least < -(2**63) or greatest >= 2**64:
         odd = greatest if greatest >= 2**64 else least
         raise usage(f"column {name!r}: {odd} needs more than 64 bits", "use floats, or text")
-    among = None if len(integers) == len(known) else integers
+    among = None if len(integers) == len(defined) else integers
     kind = exact_type(array.dtype, least, greatest, among, f"column {name!r}")
-    return array if kind == array.dtype else np.array(known, kind)
+    return array if kind == array.dtype else np.array(defined, kind)
 
 
-def _dates(known: list[Any]) -> NDArray[Any]:
-    """Return dates, of whole days where all are; the Standard's have no time zone: they are UTC."""
-    dates = np.array([_date(cell) for cell in known])
-    # Undefined ones may have no unit.
+def _dates(defined: list[Any]) -> NDArray[Any]:
+    """Return dates, as whole days if all are; the Standard has no time zones, so they are UTC."""
+    dates = np.array([_date(cell) for cell in defined])
+    # Undefined dates may have no unit.
     return dates.astype("M8[D]") if np.isnat(dates).all() else dates
 
 
 def _date(cell: Any) -> Any:
-    """Return a date as NumPy's; of pandas, which has nanoseconds, by its own way."""
+    """Return a date as NumPy's; pandas dates, which have nanoseconds, convert themselves."""
     import datetime
 
     if isinstance(cell, np.datetime64):
@@ -247,16 +247,16 @@ def _date(cell: Any) -> Any:
     return np.datetime64(cell, "us")
 
 
-def _clock_times(known: list[Any]) -> NDArray[Any]:
-    return np.array([cell.isoformat() for cell in known])
+def _clock_times(defined: list[Any]) -> NDArray[Any]:
+    return np.array([cell.isoformat() for cell in defined])
 
 
-def _durations(known: list[Any]) -> NDArray[Any]:
-    return np.array([_duration(cell) for cell in known])
+def _durations(defined: list[Any]) -> NDArray[Any]:
+    return np.array([_duration(cell) for cell in defined])
 
 
 def _duration(cell: Any) -> Any:
-    """Return a duration as NumPy's; of pandas, which has nanoseconds, by its own way."""
+    """Return a duration as NumPy's; pandas durations have nanoseconds and convert themselves."""
     if isinstance(cell, np.timedelta64):
         return cell
     return cell.to_timedelta64() if hasattr(cell, "to_timedelta64") else np.timedelta64(cell, "us")
@@ -269,7 +269,7 @@ def _kind_of(cell: Any) -> str:
     if isinstance(cell, (bool, np.bool_)):
         return "truth"
     if isinstance(cell, (datetime.timedelta, np.timedelta64)):
-        # Before numbers, of which NumPy takes its durations for one.
+        # Test before numbers: NumPy counts its durations as numbers.
         return "duration"
     if isinstance(cell, numbers.Number):
         return "number"

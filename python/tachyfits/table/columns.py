@@ -1,4 +1,4 @@
-"""Columns: results of reading a table, arrays by name; and the properties of each column.
+"""Columns: the result of reading a table, arrays by name; and the properties of each column.
 
 Nothing here reads a file. Conversions to other libraries are in `interop.arrow` and
 `interop.frames`.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-#: The values of a column: a masked array if any element is undefined.
+#: Values of a column: a masked array if any element is undefined.
 Values = NDArray[Any] | Ragged
 
 
@@ -41,10 +41,10 @@ class TableColumn:
     Attributes
     ----------
     number
-        0-based.
+        0-based number.
     key
-        The name in results and conditions; of repeated names the later columns have their number
-        (from 1) appended.
+        Name in results and conditions; later columns of a repeated name have their number (from 1)
+        appended.
     name
         TTYPEn; "colN" (N from 1) without one.
     form
@@ -52,26 +52,27 @@ class TableColumn:
     dtype
         Type of the values read: native, float64 for a scaled column.
     shape
-        Shape of one cell, NumPy order; () for a scalar.
+        Type of the values read: native, float64 for a scaled column.
     is_variable
-        Cells are arrays of different lengths, in the heap: reading gives a `Ragged`, for characters
-        an array of str, or if ``shape`` makes them several strings of one width a `Ragged` of str.
+        Whether cells are arrays of different lengths, in the heap. Reading gives a `Ragged`; for
+        characters an array of str, or a `Ragged` of str if ``shape`` splits cells into strings of
+        one width.
     delimiter
-        For ``rA:SSTRw/nnn``: the separator of the strings of a cell, whose number varies: reading
-        gives a `Ragged` of str. None otherwise.
+        For ``rA:SSTRw/nnn``: separator of a cell's strings, whose number varies; reading gives a
+        `Ragged` of str. None otherwise.
     unit, display
-        TUNITn and TDISPn; None without.
+        TUNITn and TDISPn, or None.
     null
         TNULLn: the stored integer (or the text, in an ASCII table) that means undefined; or None.
     scale, zero
         TSCALn and TZEROn: values are ``zero + scale * stored``.
     description
-        TCOMMn, or without it the comment of TTYPEn.
+        TCOMMn, or else the comment of TTYPEn.
     carried
         Other cards about the column, except TDMINn and TDMAXn: limits (TLMINn, TDBINn), names in
-        archives (TUCDn), scale and place of times (TCTYPn, TRPOSn), coordinates (TCTYPn, TCRVLn,
-        1CRVLn). The word before the number, or the keyword with "#" in its place ("1CRV#P"), and
-        the value.
+        archives (TUCDn), scale and location of times (TCTYPn, TRPOSn), coordinates (TCTYPn, TCRVLn,
+        1CRVLn). Pairs of the word before the number, or the keyword with "#" in place of it
+        ("1CRV#P"), and the value.
     """
 
     number: int
@@ -92,17 +93,17 @@ class TableColumn:
 
     @property
     def position(self) -> str | None:
-        """TRPOSn: where its times are from, "TOPOCENTER" at the header's OBSGEO-X, -Y and -Z."""
+        """TRPOSn, the reference position of its times: "TOPOCENTER" is at the header's OBSGEO."""
         return position_of(self.carried)
 
     @property
     def time_scale(self) -> str | None:
-        """TCTYPn, if it names the scale of its times, which precedes the header's TIMESYS."""
+        """TCTYPn, if it names a time scale; it overrides the header's TIMESYS."""
         return time_scale_of(self.carried)
 
     @property
     def type_text(self) -> str:
-        """The type and the shape of a cell, as text."""
+        """Type and shape of a cell, as text."""
         name = f"text {self.dtype.itemsize // 4}" if self.dtype.kind == "U" else str(self.dtype)
         if self.is_variable:
             is_one = self.dtype.kind == "U" and not self.shape
@@ -126,11 +127,11 @@ class Columns(Mapping[str, Any]):
     Attributes
     ----------
     info
-        What is known of each column, by key.
+        Properties of each column, by key.
     meta
         Cards about the table as a whole, by keyword.
     comments
-        The comments of these cards, by keyword.
+        Comments of these cards, by keyword.
     """
 
     _data_kind = "columns"
@@ -176,15 +177,15 @@ class Columns(Mapping[str, Any]):
         return tuple(self._arrays)
 
     def unit(self, key: str) -> str | None:
-        """Return the unit of a column; None without one."""
-        known = self.info.get(self._key(key))
-        return known.unit if known else None
+        """Return the unit of a column, or None."""
+        info = self.info.get(self._key(key))
+        return info.unit if info else None
 
     def _key(self, key: str | int) -> str:
         if isinstance(key, str):
-            wanted = key.strip()
-            spelled = (name for name, known in self.info.items() if known.name == wanted)
-            alike = (name for name in self._arrays if name.upper() == wanted.upper())
+            stripped = key.strip()
+            spelled = (name for name, info in self.info.items() if info.name == stripped)
+            alike = (name for name in self._arrays if name.upper() == stripped.upper())
             for name in chain([key], spelled, alike):
                 if name in self._arrays:
                     return name
@@ -214,10 +215,10 @@ class Columns(Mapping[str, Any]):
         return self._rows
 
     def __bool__(self) -> bool:
-        # Columns without rows have names and types, which polars would drop from a false value.
+        # Columns without rows have names and types, which polars would drop for a falsy value.
         return bool(self._arrays)
 
-    # The views of `Mapping` would have as many entries as there are rows.
+    # The length of `Mapping`'s views would be the number of rows.
 
     def keys(self) -> KeysView[str]:
         """Return the names."""
@@ -234,7 +235,7 @@ class Columns(Mapping[str, Any]):
     def to_structured(self) -> NDArray[Any]:
         """Return one structured array; masked if a column is.
 
-        Columns of cells of different lengths have fields of type object.
+        Columns of cells of different lengths become fields of type object.
         """
         arrays = {
             key: array.to_object_array() if isinstance(array, Ragged) else array
@@ -273,9 +274,9 @@ class Columns(Mapping[str, Any]):
         Parameters
         ----------
         path
-            Ends in .fits, .csv, .json, .vot, .ecsv, .parquet or .arrow (these two need pyarrow).
-            Astropy writes VOTable (.vot) and ECSV. JSON has the
-            units by name, and an object for each row; an undefined number is null.
+            Ends in .fits, .csv, .json, .vot, .ecsv, .parquet or .arrow (the last two need pyarrow).
+            Astropy writes VOTable (.vot) and ECSV. JSON has the units by name, and an object for
+            each row; undefined numbers are null.
         overwrite
             Replace an existing file.
 
@@ -284,7 +285,7 @@ class Columns(Mapping[str, Any]):
         IoError
             The file exists, or cannot be written.
         UsageError
-            The name ends in something else, or pyarrow is not installed.
+            The name has another ending, or pyarrow is not installed.
 
         Examples
         --------
@@ -305,9 +306,9 @@ class Columns(Mapping[str, Any]):
         return [self.unit(key) or "" for key in self._arrays]
 
     def __repr__(self) -> str:
-        shown = 10
-        text = text_of(self._head(shown), self._units())
-        more = f"\n... {self._rows - shown} more rows" if self._rows > shown else ""
+        limit = 10
+        text = text_of(self._head(limit), self._units())
+        more = f"\n... {self._rows - limit} more rows" if self._rows > limit else ""
         return f"<tachyfits Columns: {self._rows} rows>\n{text}{more}"
 
     def _repr_html_(self) -> str:

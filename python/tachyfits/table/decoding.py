@@ -19,35 +19,35 @@ from tachyfits.table.strings import (
     strings_of_width,
 )
 
-#: The values of a column, and where they are undefined if it can say so.
+#: Values of a column, and where they are undefined, or None.
 Given = tuple[NDArray[Any], NDArray[np.bool_] | None]
 
-#: Characters of the widest text of NumPy.
+#: Maximum width of NumPy text, in characters.
 _WIDEST = (2**31 - 1) // 4
 
 
 def beginning(given: Given, rows: int) -> Given:
-    """Return the arrays of the first ``rows`` rows: the last piece of a table may be shorter."""
+    """Return the first ``rows`` rows: the last batch of a table may be shorter."""
     values, nulls = given
     return values[:rows], None if nulls is None else nulls[:rows]
 
 
 def masked(values: NDArray[Any], nulls: NDArray[np.bool_] | None) -> NDArray[Any]:
-    """Return a masked array where anything is undefined, the array itself where nothing is."""
+    """Return a masked array if any element is undefined, otherwise the array itself."""
     if nulls is None or not nulls.any():
         return values
     return np.ma.MaskedArray(values, mask=nulls)
 
 
 def is_apart(column: TableColumn, raw: bool) -> bool:
-    """Say whether a column takes a read of its own."""
+    """Return whether a column needs a separate read."""
     return column.is_variable or (column.delimiter is not None and not raw)
 
 
 def divided(
     core: _core.Table, column: TableColumn, rows: Rows, text: str, options: dict[str, Any]
 ) -> tuple[Ragged, int]:
-    """Return the strings of a field with delimiters, and whether some are not ASCII.
+    """Return the strings of a field with delimiters, and 1 if some are not ASCII.
 
     Trailing blanks count as delimiters.
     """
@@ -59,9 +59,9 @@ def divided(
 def _encoding(
     core: _core.Table, column: TableColumn, values: NDArray[Any], text: str, raw: bool
 ) -> tuple[Encoding, int]:
-    """Return how strings are decoded, and 1 if some are not ASCII.
+    """Return the encoding of strings, and 1 if some are not ASCII.
 
-    Stored values, and ASCII where a reader asks for bytes, are not decoded.
+    Stored values, and ASCII if bytes are requested, are not decoded.
     """
     if raw or is_ascii(values):
         return "bytes" if text == "bytes" else "utf-8", 0
@@ -71,19 +71,18 @@ def _encoding(
 def ragged(
     core: _core.Table, column: TableColumn, rows: Rows, text: str, options: dict[str, Any]
 ) -> tuple[Values, int]:
-    """Return the cells of a column in the heap, and how many elements were odd."""
+    """Return the cells of a column in the heap, and the number of invalid elements."""
     offsets, values, nulls, odd = core.read_arrays(column.number, rows, **options)
     if column.dtype.kind == "U":
         encoding, odd = _encoding(core, column, values, text, options["raw"])
         return _texts(column, offsets, values, encoding), odd
-    # TDIMn does not describe arrays of other lengths: all elements of all cells are then on one
-    # axis.
+    # If TDIMn does not match the lengths of all cells, all elements are on one axis.
     shape = column.shape if _fit(np.diff(offsets), column.shape) else ()
     return Ragged(offsets, masked(values, nulls), cell_shape=shape), odd
 
 
 def _fit(lengths: NDArray[np.int64], shape: tuple[int, ...]) -> bool:
-    """Say whether cells of these lengths have a shape, or no elements."""
+    """Return whether each cell has the length of this shape, or is empty."""
     return bool(((lengths == int(np.prod(shape))) | (lengths == 0)).all())
 
 
@@ -93,7 +92,7 @@ def _texts(
     characters: NDArray[np.uint8],
     encoding: Encoding,
 ) -> Values:
-    """Return characters of the heap as a string for each cell, or several where TDIMn says so."""
+    """Return characters of the heap as one string per cell, or several if TDIMn divides them."""
     if not column.shape:
         return strings(offsets, characters, encoding)
     width = column.dtype.itemsize // 4

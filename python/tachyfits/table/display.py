@@ -1,7 +1,6 @@
-"""Tables as text and HTML: names, units, and cells as people read them.
+"""Tables as text and HTML: names, units, and cells in readable form.
 
-Numbers have every digit that they need to be read back exactly; long cells are cut. Nothing here
-reads a file.
+Numbers have the digits that restore them exactly; long cells are cut. Nothing here reads a file.
 """
 
 from __future__ import annotations
@@ -19,21 +18,20 @@ from tachyfits.table.strings import decoded
 #: Text of an undefined cell.
 UNDEFINED = "--"
 
-#: Elements of an array that are shown; the others are "...".
+#: Maximum number of array elements shown; the others are "...".
 SHOWN_ELEMENTS = 4
 
-#: Characters of a cell that are shown.
+#: Maximum number of characters of a cell shown.
 SHOWN_CHARACTERS = 40
 
-#: Columns that fit a terminal's line are shown; this many characters wide it is taken to be.
+#: Assumed width of a terminal line; columns beyond it are not shown.
 LINE_CHARACTERS = 120
 
 
 def own_digits(values: Any) -> Any:
-    """Return floats of 4 bytes as those of 8 that are written with as many digits as they need.
+    """Return float32 values as the float64 values with the same shortest decimal text.
 
-    Complex numbers of two such become pairs of 8 bytes, and a `Ragged` has such elements. Others
-    stay as they are.
+    complex64 becomes complex128, and a `Ragged` converts its elements. Other types stay unchanged.
 
     >>> own_digits(np.array([0.1], "f4")).tolist(), own_digits(np.array([0.1j], "c8")).tolist()
     ([0.1], [0.1j])
@@ -68,8 +66,8 @@ def cell_text(value: Any, characters: int | None = SHOWN_CHARACTERS) -> str:
         return UNDEFINED
     if isinstance(value, np.ndarray):
         flat = value.reshape(-1)
-        shown = [cell_text(cell, characters) for cell in flat[:SHOWN_ELEMENTS]]
-        return f"[{', '.join(shown + ['...'] * (flat.size > SHOWN_ELEMENTS))}]"
+        texts = [cell_text(cell, characters) for cell in flat[:SHOWN_ELEMENTS]]
+        return f"[{', '.join(texts + ['...'] * (flat.size > SHOWN_ELEMENTS))}]"
     if isinstance(value, (bool, np.bool_)):
         return "T" if value else "F"
     if isinstance(value, (bytes, np.bytes_)):
@@ -92,7 +90,7 @@ def _finite(value: Any) -> bool:
 def columns_of_text(
     arrays: Mapping[str, Any], units: Sequence[str], characters: int | None = SHOWN_CHARACTERS
 ) -> tuple[list[list[str]], list[bool]]:
-    """Return the lines of each column (name, unit if any, cells), and which end flush right."""
+    """Return the lines of each column (name, unit if any, cells), and which are right-aligned."""
     with_units = any(units)
     columns, flush = [], []
     for (key, array), unit in zip(arrays.items(), units, strict=True):
@@ -106,16 +104,16 @@ def columns_of_text(
 def text_of(
     arrays: Mapping[str, Any], units: Sequence[str], *, width: int | None = LINE_CHARACTERS
 ) -> str:
-    """Return aligned text: a line of names, one of units where there are any, the cells.
+    """Return aligned text: a line of names, a line of units if there are any, the cells.
 
     Parameters
     ----------
     arrays
-        By name, cut to the rows that are to be shown.
+        Arrays by name, cut to the rows to show.
     units
-        One for each column, "" for none.
+        Unit of each column, "" for none.
     width
-        Leave out columns in the middle if a line is longer; None: show all.
+        Drop columns in the middle if a line is longer; None: show all.
 
     Examples
     --------
@@ -127,11 +125,11 @@ def text_of(
     """
     columns, flush = columns_of_text(arrays, units)
     widths = [max(map(len, column)) for column in columns]
-    kept = _that_fit(widths, width)
+    numbers = _that_fit(widths, width)
     lines = []
     for row in zip(*columns, strict=True):
         cells: list[str] = []
-        for index in kept:
+        for index in numbers:
             if index is None:
                 cells.append("...")
             else:
@@ -142,7 +140,7 @@ def text_of(
 
 
 def _that_fit(widths: Sequence[int], width: int | None) -> Iterable[int | None]:
-    """Return the numbers of the columns to show; None stands for those left out."""
+    """Return the numbers of the columns to show; None marks those left out."""
     everything = range(len(widths))
     if width is None or sum(widths) + 2 * len(widths) - 2 <= width:
         return everything

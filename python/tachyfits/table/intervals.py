@@ -1,4 +1,4 @@
-"""Rows whose time lies in good time intervals, as by ``gtifilter`` of FTOOLS."""
+"""Rows whose time lies in good time intervals, as in ``gtifilter`` of FTOOLS."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def inside(
     times: NDArray[np.float64], starts: NDArray[np.float64], stops: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Return which times lie in one of the intervals; both ends belong to an interval.
+    """Return a mask of the times in any of the intervals; both ends belong to an interval.
 
     NaN, as a time or as an end, lies in no interval. Intervals may overlap.
 
@@ -28,7 +28,7 @@ def inside(
     proper = stops >= starts
     order = np.argsort(starts[proper], kind="stable")
     begin = starts[proper][order]
-    # The latest end of all intervals that have begun: of overlapping ones the longest counts.
+    # Latest end of all intervals that have begun, because intervals may overlap.
     end = np.maximum.accumulate(stops[proper][order])
     if not begin.size:
         return np.zeros(times.shape, np.bool_)
@@ -38,12 +38,12 @@ def inside(
 
 
 def clock_offset(events: Header, intervals: Header) -> float:
-    """Return the seconds that intervals' times need added to be those of the events (TIMEZERO).
+    """Return the seconds to add to interval times for the clock of the events (TIMEZERO).
 
     Raises
     ------
     UsageError
-        The two clocks differ in MJDREF or TIMESYS.
+        The clocks differ in MJDREF or TIMESYS.
     """
     for name, clock in (("MJDREF", _reference), ("TIMESYS", _system)):
         ours, theirs = clock(events), clock(intervals)
@@ -56,7 +56,7 @@ def clock_offset(events: Header, intervals: Header) -> float:
 
 
 def _zero(header: Header) -> float:
-    """Return TIMEZERO in seconds; TIMEUNIT says its unit."""
+    """Return TIMEZERO in seconds; TIMEUNIT has its unit."""
     zero = _split(header, "TIMEZERO", "TIMEZERI")
     if not zero:
         return 0.0
@@ -67,12 +67,12 @@ def _zero(header: Header) -> float:
     return zero * float(unit.to("s"))
 
 
-def _split(header: Header, name: str, whole: str) -> float:
-    """Return a number that a header has in one card, or in two: its whole part and the rest."""
+def _split(header: Header, name: str, integer: str) -> float:
+    """Return a number from one card, or from two: its integer part and its fraction."""
     if name in header:
         return float(header[name])
-    fraction = whole[:-1] + "F"
-    return float(header.get(whole, 0.0)) + float(header.get(fraction, 0.0))
+    fraction = integer[:-1] + "F"
+    return float(header.get(integer, 0.0)) + float(header.get(fraction, 0.0))
 
 
 def _reference(header: Header) -> float | None:
@@ -86,7 +86,7 @@ def _system(header: Header) -> str | None:
 
 
 def seconds_per_unit(column: TableColumn, header: Header) -> float:
-    """Return the factor from a column of times to seconds; without a unit, TIMEUNIT says it."""
+    """Return the factor from a column of times to seconds; its unit defaults to TIMEUNIT."""
     text = (column.unit or str(header.get("TIMEUNIT", "s"))).strip() or "s"
     unit = fits_unit(text, ("s",))
     is_time = unit is not None and unit.is_equivalent(asked_unit("s"))

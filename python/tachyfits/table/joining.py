@@ -1,4 +1,4 @@
-"""Rows of two tables side by side, where their positions on the sky match."""
+"""Rows of two tables side by side, matched by their positions on the sky."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from tachyfits.table.columns import Columns, TableColumn, Values
 from tachyfits.table.ragged import Ragged
 from tachyfits.table.sky import Positions
 
-#: Rows of the first table that a join has: those with a match, or all.
+#: Rows of the first table in a join: those with a match, or all.
 KINDS = ("inner", "left")
 
-#: Matches of a row that a join has: the nearest one, or all within the radius.
+#: Matches of a row in a join: the nearest one, or all within the radius.
 MATCHES = ("nearest", "all")
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Rows of two tables that belong together, in the order of the first table.
+    """Matching rows of two tables, in the order of the first table.
 
     Attributes
     ----------
     left
         Row numbers of the first table, ascending.
     right
-        Row numbers of the second table; -1 if the row of the first has no match.
+        Row numbers of the second table; -1 without a match.
     separation
-        Angles, degrees; NaN without a match.
+        Angles in degrees; NaN without a match.
     """
 
     left: NDArray[np.int64]
@@ -60,26 +60,26 @@ def pairs_of(
         pairs = Pairs(*_core.matching_positions(one, other, radius))
     else:
         partners, separation = _core.nearest_positions(one, other, radius)
-        left = np.flatnonzero(partners >= 0)
-        pairs = Pairs(left, partners[left], separation[left])
+        matched = np.flatnonzero(partners >= 0)
+        pairs = Pairs(matched, partners[matched], separation[matched])
     return pairs if kind == "inner" else _with_every_row(pairs, len(one[0]))
 
 
 def _with_every_row(pairs: Pairs, count: int) -> Pairs:
-    """Return the pairs with the other rows of the first table, which have no partner."""
+    """Add the unmatched rows of the first table to the pairs."""
     alone = np.setdiff1d(np.arange(count), pairs.left)
-    left = np.concatenate([pairs.left, alone])
+    rows = np.concatenate([pairs.left, alone])
     right = np.concatenate([pairs.right, np.full(len(alone), -1)])
     separation = np.concatenate([pairs.separation, np.full(len(alone), np.nan)])
-    order = np.argsort(left, kind="stable")
-    return Pairs(left[order], right[order], separation[order])
+    order = np.argsort(rows, kind="stable")
+    return Pairs(rows[order], right[order], separation[order])
 
 
 def side_by_side(left: Columns, right: Columns, pairs: Pairs) -> Columns:
     """Return the columns of both tables and the separation.
 
-    ``right`` has one row for each pair with a partner. A column of the second table whose name the
-    first has too gets the suffix "_2".
+    ``right`` has one row for each matched pair. A column name of the second table that the first
+    table also has gets the suffix "_2".
     """
     arrays: dict[str, Values] = dict(left.items())
     info = dict(left.info)
@@ -99,21 +99,21 @@ def side_by_side(left: Columns, right: Columns, pairs: Pairs) -> Columns:
 
 
 def _free_name(name: str, suffix: str, names: Sequence[str]) -> str:
-    """Return the name with the suffix as often as no column has it, in either case."""
-    taken = {other.strip().upper() for other in names}
-    while name.strip().upper() in taken:
+    """Append the suffix to the name until no column has it, in any case."""
+    used = {existing.strip().upper() for existing in names}
+    while name.strip().upper() in used:
         name += suffix
     return name
 
 
 def _spread(values: Values, partner: NDArray[np.bool_]) -> Values:
-    """Return values at the rows that have a partner, and undefined ones at the others."""
+    """Return values at the matched rows, and undefined values at the others."""
     if isinstance(values, Ragged):
         lengths = np.zeros(len(partner), np.int64)
         lengths[partner] = values.lengths
-        whole = values.compact()
+        compact = values.compact()
         offsets = np.concatenate([[0], np.cumsum(lengths)])
-        return Ragged(offsets, whole.values, cell_shape=whole.cell_shape)
+        return Ragged(offsets, compact.values, cell_shape=compact.cell_shape)
     shape = (len(partner), *values.shape[1:])
     result: Any
     if values.dtype.kind in "fc" and not np.ma.isMaskedArray(values):

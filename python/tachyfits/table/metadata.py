@@ -1,4 +1,4 @@
-"""Cards of a table's header about the table as a whole, and not about its storage."""
+"""Cards of a table's header about the table as a whole, not about its storage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tachyfits.header.given import is_card_text
 from tachyfits.header.times import scale_named
 from tachyfits.header.wcs_cards import WcsCards
 
-#: Mandatory cards, and those that say where things are or what their sums are.
+#: Mandatory cards, and cards about positions in the file and checksums.
 _STRUCTURE = frozenset(
     [
         *("XTENSION", "SIMPLE", "BITPIX", "NAXIS", "NAXIS1", "NAXIS2", "PCOUNT", "GCOUNT"),
@@ -24,7 +24,8 @@ _STRUCTURE = frozenset(
 )
 
 
-#: Keywords of a column that reading has under other names, and those that other rows make untrue.
+#: Column keywords that reading returns under other names, or that a selection of rows would make
+#: untrue.
 _NOT_CARRIED = frozenset(
     [
         *("TTYPE#", "TFORM#", "TUNIT#", "TSCAL#", "TZERO#", "TNULL#", "TDISP#", "TDIM#", "TBCOL#"),
@@ -36,42 +37,42 @@ _NOT_CARRIED = frozenset(
 _SCALES = frozenset(["UTC", "TT", "TAI", "TDB", "TCG", "TCB", "UT1", "UT", "GPS", "LOCAL"])
 
 
-#: A date that DATEREF may be.
+#: Valid format of DATEREF.
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d*)?)?")
 
-#: Where MJD is counted from.
+#: Date of MJD 0.
 _MJD_0 = np.datetime64("1858-11-17", "us")
 
-#: Seconds of the units of time that TIMEUNIT may be (Table 34; years are Julian).
+#: Seconds of the units allowed for TIMEUNIT (Table 34; years are Julian).
 _SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86400, "a": 31557600, "yr": 31557600,
             "cy": 3155760000}  # fmt: skip
 
 
 def is_of_a_column(keyword: str) -> bool:
-    """Say whether a keyword describes a column, whose number is in it."""
+    """Return whether a keyword has the number of a column and describes it."""
     return _core.column_keyword(keyword, {})[0]
 
 
 def description_of(header: Any, number: int) -> str:
-    """Return what a header, astropy's too, says of a column (from 1): TCOMMn, or TTYPEn's comment.
+    """Return the description of a column (from 1): TCOMMn, or TTYPEn's comment; also from astropy.
 
     >>> description_of(Header([("TTYPE1", "RA", "cut sho"), ("TCOMM1", "cut short", "")]), 1)
     'cut short'
     """
-    whole, name = header.get(f"TCOMM{number}"), f"TTYPE{number}"
-    if isinstance(whole, str) and whole.strip():
-        return whole.strip()
+    description, name = header.get(f"TCOMM{number}"), f"TTYPE{number}"
+    if isinstance(description, str) and description.strip():
+        return description.strip()
     return str(header.comments[name]) if name in header else ""
 
 
 def position_of(carried: Iterable[tuple[str, Any]]) -> str | None:
-    """Return TRPOS of what `carried_by_column` gives of a column: where its times are from."""
+    """Return TRPOS, the reference position of times, from the entries of `carried_by_column`."""
     position = dict(carried).get("TRPOS")
     return position.strip().upper() if isinstance(position, str) else None
 
 
 def time_scale_of(carried: Iterable[tuple[str, Any]]) -> str | None:
-    """Return TCTYP of what `carried_by_column` gives of a column, where it names a time scale.
+    """Return TCTYP from the entries of `carried_by_column`, if it names a time scale.
 
     >>> [time_scale_of([("TCTYP", text)]) for text in ("UTC(NIST)", "RA---TAN", "TIME")]
     ['UTC(NIST)', None, None]
@@ -81,36 +82,36 @@ def time_scale_of(carried: Iterable[tuple[str, Any]]) -> str | None:
 
 
 def carried_by_column(header: Any) -> dict[int, tuple[tuple[str, Any], ...]]:
-    """Return what else a header, astropy's too, says of columns, by their numbers (from 1).
+    """Return other cards about columns, by column number (from 1); also from an astropy header.
 
-    Cards that stay true when rows or columns are chosen, and do not affect reading: the legal
-    limits, names in archives, scale and place of times, coordinates whose pixels are the values or
-    the cells. A keyword is the word before the number, as "TLMIN", or has "#" in its place. Cards
-    about two columns (TPn_k) stay in FITS.
+    They are cards that stay true when rows or columns are selected, and do not affect reading: the
+    legal limits, names in archives, scale and location of times, coordinates whose pixels are the
+    values or the cells. A keyword is the word before the number, as "TLMIN", or has "#" in its
+    place. Cards about two columns (TPn_k) stay in FITS.
 
     >>> carried_by_column({"TUCD2": "pos", "TLMAX2": np.int16(9), "1CRV3P": 1.5, "TLMIN2": np.nan})
     {2: (('TUCD', 'pos'), ('TLMAX', 9)), 3: (('1CRV#P', 1.5),)}
     >>> carried_by_column({"TCTYP1": "RA---TAN", "TRPOS2": "GEOCENTER", "TTYPE1": "X"})
     {1: (('TCTYP', 'RA---TAN'),), 2: (('TRPOS', 'GEOCENTER'),)}
     """
-    found: dict[int, dict[str, Any]] = {}
+    by_number: dict[int, dict[str, Any]] = {}
     for keyword in header:
         number, pattern = _core.column_pattern(keyword) or (0, "")
         if not number or pattern in _NOT_CARRIED:
             continue
         value = _of_a_card(header.get(keyword))
         if value is not None:
-            found.setdefault(number, {}).setdefault(_word_of(pattern), value)
-    return {number: tuple(said.items()) for number, said in found.items()}
+            by_number.setdefault(number, {}).setdefault(_word_of(pattern), value)
+    return {number: tuple(entries.items()) for number, entries in by_number.items()}
 
 
 def _word_of(pattern: str) -> str:
-    """Return how a keyword is called whose number is "#"."""
+    """Return the word for a keyword whose number is "#"."""
     return pattern[:-1] if pattern.startswith("T") and pattern.endswith("#") else pattern
 
 
 def carried_keyword(word: str, number: int) -> str:
-    """Return the keyword of a column that a word of `carried_by_column` stands for.
+    """Return the keyword of a column for a word of `carried_by_column`.
 
     >>> carried_keyword("TLMIN", 3), carried_keyword("1CRV#P", 12)
     ('TLMIN3', '1CRV12P')
@@ -119,7 +120,7 @@ def carried_keyword(word: str, number: int) -> str:
 
 
 def is_carried(word: Any) -> bool:
-    """Say whether something is a word of `carried_by_column`.
+    """Return whether the argument is a word of `carried_by_column`.
 
     >>> [is_carried(word) for word in ("TLMIN", "1CRV#P", "TUNIT", "SPEC", "note", 3)]
     [True, True, False, False, False, False]
@@ -131,7 +132,7 @@ def is_carried(word: Any) -> bool:
 
 
 def _of_a_card(value: Any) -> int | float | str | None:
-    """Return a number or text, NumPy's too, that a card can have; None of anything else."""
+    """Return a number or text (also NumPy's) that fits a card; None for other values."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str):
@@ -146,10 +147,10 @@ def is_time_scale(text: Any) -> TypeGuard[str]:
 
 
 def time_reference(header: Any, where: str = "") -> float | None:
-    """Return the MJD that a header, or a dict, says that times are counted from; None: it does not.
+    """Return the MJD from which the times of a header (or dict) are counted, or None.
 
-    It has the times' own scale. Offsets of all times (TIMEOFFS, or TIMEZERO as in X-ray files, in
-    TIMEUNIT) are added. ``where``: file and HDU, for messages.
+    It is in the scale of the times. Offsets of all times (TIMEOFFS, or TIMEZERO as in X-ray files,
+    in TIMEUNIT) are added. ``where``: file and HDU, for messages.
 
     Raises
     ------
@@ -174,25 +175,25 @@ def time_reference(header: Any, where: str = "") -> float | None:
 
 
 def _start(cards: WcsCards) -> float | None:
-    """Return the MJD of MJDREF, JDREF or DATEREF, of several the first of these.
+    """Return the MJD of the first of MJDREF, JDREF and DATEREF.
 
-    Integer and fraction, if both are there, have precedence over the single value, which has it
-    over one of them (Standard 4.0, 9.2.2).
+    The pair of integer and fraction precedes the single value, which precedes one of the pair alone
+    (Standard 4.0, 9.2.2).
     """
     for name, offset in (("MJDREF", 0.0), ("JDREF", -2400000.5)):
         single, *parts = (_number(cards, name + part) for part in ("", "I", "F"))
-        known = [part for part in parts if part is not None]
-        if single is not None and len(known) < 2:
-            known = [single]
-        if known:
-            return sum(known) + offset
+        present = [part for part in parts if part is not None]
+        if single is not None and len(present) < 2:
+            present = [single]
+        if present:
+            return sum(present) + offset
     date = cards.header.get("DATEREF")
     if not isinstance(date, str) or not _DATE.fullmatch(date.strip()):
         return None
     try:
         return float((np.datetime64(date.strip(), "us") - _MJD_0) / np.timedelta64(1, "D"))
     except ValueError:
-        # No day of a calendar, or a leap second.
+        # The date is not in the calendar, or is a leap second.
         return None
 
 
@@ -201,7 +202,7 @@ def _number(cards: WcsCards, keyword: str) -> float | None:
 
 
 def describing_cards(header: Header) -> list[Card]:
-    """Return the cards that stay true when rows or columns are chosen from the table."""
+    """Return the cards that stay true when rows or columns are selected."""
     return [
         card
         for card in header.cards
@@ -210,7 +211,7 @@ def describing_cards(header: Header) -> list[Card]:
 
 
 def meta_of(header: Header) -> dict[str, Any]:
-    """Return their values by keyword, the first of duplicates; COMMENT and HISTORY as lists.
+    """Return the cards' values by keyword, the first of duplicates; COMMENT and HISTORY as lists.
 
     >>> meta_of(Header([("NAXIS", 2, ""), ("TTYPE1", "RA", ""), ("OBSERVER", "Hubble", "")]))
     {'OBSERVER': 'Hubble'}
@@ -225,7 +226,7 @@ def meta_of(header: Header) -> dict[str, Any]:
 
 
 def comments_of(header: Header) -> dict[str, str]:
-    """Return the comments of the cards of `meta_of`, by keyword; of those that have one.
+    """Return the comments of the cards of `meta_of`, by keyword, if they have one.
 
     >>> comments_of(Header([("OBSERVER", "Hubble", "who"), ("DATE", "2020", "")]))
     {'OBSERVER': 'who'}

@@ -1,4 +1,4 @@
-"""A part of a table that goes elsewhere: columns, and rows batch by batch."""
+"""A part of a table to export: columns, and rows in batches."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ BATCH_ROWS = 100_000
 
 @dataclass(frozen=True)
 class Part:
-    """Columns and rows of a table, and how they are read.
+    """Columns and rows of a table, with options for reading them.
 
     Attributes
     ----------
     where
-        Only the rows for which this holds.
+        Condition on the rows.
     batch_rows
-        Rows that are in memory at a time.
+        Number of rows in memory at a time.
     threads
-        None: the file's.
+        Thread count; None: the file's.
     """
 
     table: Table
@@ -40,9 +40,9 @@ class Part:
     progress: Progress | None = None
 
     def pieces(self) -> Iterator[Rows]:
-        """Give the rows, batch by batch."""
+        """Yield the rows in batches."""
         return self.table._pieces(self.rows, self.where, self.batch_rows, self.threads)
 
     def read(self, rows: Rows, text: str) -> Columns:
-        """Return the columns of some rows; ``text`` is "str" or "bytes"."""
+        """Return the columns for some rows; ``text`` is "str" or "bytes"."""
         return self.table._read(self.columns, rows, False, self.threads, self.progress, text=text)

@@ -1,7 +1,7 @@
 """Ragged: a column whose cells are arrays of different lengths, as two arrays.
 
 All elements are contiguous, and offsets give the start of each cell, as in Arrow, awkward-array and
-the engine, so that nothing is copied between them.
+the engine, so that they share memory without copies.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Ragged(Sequence[Any]):
     Parameters
     ----------
     offsets
-        int64, one more than cells, ascending, in elements.
+        int64, ascending, in elements; one more than the number of cells.
     values
         All elements, one axis. A masked array if some are undefined.
     cell_shape
-        The shape (NumPy order) of the cells that have as many elements (TDIMn); () for one axis.
-        Other cells have one axis, with all their elements.
+        Shape (NumPy order) of the cells with a matching number of elements (TDIMn); () for one
+        axis. Other cells have one axis, with all their elements.
 
     Examples
     --------
@@ -68,17 +68,17 @@ class Ragged(Sequence[Any]):
 
     @classmethod
     def from_cells(cls, cells: Iterable[ArrayLike], dtype: Any = None) -> Ragged:
-        """Make one from a sequence of arrays; ``dtype`` None: the type that holds all of them.
+        """Build a `Ragged` from arrays; ``dtype`` None: the type that holds all of them.
 
-        Cells of several axes all have one shape, or are empty.
+        Cells of several axes must have the same shape, or be empty.
         """
-        # The offsets of more cells than memory has room for are refused before the cells are read.
+        # Refuse more cells than fit in memory before the cells are read.
         np.empty(length_hint(cells) + 1, np.int64)
         return joined([np.asanyarray(cell) for cell in cells], dtype)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the elements."""
+        """Type of the elements."""
         return self.values.dtype
 
     @property
@@ -87,14 +87,14 @@ class Ragged(Sequence[Any]):
         return np.diff(self.offsets)
 
     def compact(self) -> Ragged:
-        """Return one whose values are exactly those of its cells, beginning at offset 0."""
+        """Return a `Ragged` whose values are exactly those of its cells, beginning at offset 0."""
         first, last = int(self.offsets[0]), int(self.offsets[-1])
         if first == 0 and last == self.values.size:
             return self
         return Ragged(self.offsets - first, self.values[first:last], cell_shape=self.cell_shape)
 
     def with_values(self, values: ArrayLike) -> Ragged:
-        """Return the same cells of other elements."""
+        """Return a `Ragged` with the same cells and other elements."""
         return Ragged(self.offsets, values, cell_shape=self.cell_shape)
 
     def to_list(self) -> list[list[Any]]:
@@ -113,11 +113,11 @@ class Ragged(Sequence[Any]):
     def take(self, rows: ArrayLike) -> Ragged:
         """Return the cells of these rows (numbers, or a mask of bool), in this order."""
         resolved = resolve_rows(rows, len(self))
-        chosen = np.arange(*resolved) if isinstance(resolved, tuple) else resolved
-        lengths = self.lengths[chosen]
-        offsets = np.zeros(len(chosen) + 1, np.int64)
+        numbers = np.arange(*resolved) if isinstance(resolved, tuple) else resolved
+        lengths = self.lengths[numbers]
+        offsets = np.zeros(len(numbers) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
-        shift = np.repeat(self.offsets[:-1][chosen] - offsets[:-1], lengths)
+        shift = np.repeat(self.offsets[:-1][numbers] - offsets[:-1], lengths)
         elements = np.arange(offsets[-1]) + shift
         return Ragged(offsets, self.values[elements], cell_shape=self.cell_shape)
 
@@ -159,22 +159,22 @@ class Ragged(Sequence[Any]):
             yield self._shaped(self.values[first:last])
 
     def __repr__(self) -> str:
-        shown = ", ".join(str(cell.tolist()) for cell in self[:3])
+        text = ", ".join(str(cell.tolist()) for cell in self[:3])
         more = ", ..." if len(self) > 3 else ""
-        return f"Ragged([{shown}{more}], {len(self)} cells of {self.dtype})"
+        return f"Ragged([{text}{more}], {len(self)} cells of {self.dtype})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        whole = self.compact()
-        return _remade, (whole.offsets, whole.values, whole.cell_shape)
+        compact = self.compact()
+        return _remade, (compact.offsets, compact.values, compact.cell_shape)
 
 
 def elements_of(values: NDArray[Any] | Ragged) -> NDArray[Any]:
-    """Return the elements of a `Ragged`, and any other array as it is."""
+    """Return the elements of a `Ragged`, or any other array unchanged."""
     return values.values if isinstance(values, Ragged) else values
 
 
 def with_elements(values: NDArray[Any] | Ragged, elements: NDArray[Any]) -> NDArray[Any] | Ragged:
-    """Return other elements as the same cells: those of a `Ragged`, or the array itself."""
+    """Return a `Ragged` with the same cells and other elements, or the elements themselves."""
     return values.with_values(elements) if isinstance(values, Ragged) else elements
 
 
@@ -185,12 +185,12 @@ def _remade(
 
 
 def joined(arrays: Sequence[NDArray[Any]], dtype: Any = None, where: str = "cells") -> Ragged:
-    """Return arrays as the cells of one; ``where`` is for messages.
+    """Return arrays as the cells of a `Ragged`; ``where`` is for messages.
 
     Raises
     ------
     UsageError
-        They have no common type, or several axes and no common shape.
+        The arrays have no common type, or several axes and different shapes.
     """
     kind = np.dtype(dtype) if dtype is not None else _common_type(arrays, where)
     shape = _common_shape(arrays, where)
@@ -230,24 +230,24 @@ def _common_shape(arrays: Sequence[NDArray[Any]], where: str) -> tuple[int, ...]
 
 
 def _common_type(arrays: Sequence[NDArray[Any]], where: str) -> np.dtype[Any]:
-    """Return the type that holds the elements of all of them; float64 for none."""
+    """Return the type that holds the elements of all arrays; float64 for none."""
     # Undefined or missing values have no type.
-    known = [array for array in arrays if array.size and not _is_undefined(array)] or list(arrays)
-    if not known:
+    typed = [array for array in arrays if array.size and not _is_undefined(array)] or list(arrays)
+    if not typed:
         return np.dtype(np.float64)
-    kind = np.result_type(*dict.fromkeys(array.dtype for array in known))
+    kind = np.result_type(*dict.fromkeys(array.dtype for array in typed))
     if kind.kind not in "fc":
         return kind
-    alike = [[array for array in known if array.dtype.kind == letter] for letter in "iu"]
-    whole = [np.concatenate([_defined(array) for array in arrays]) for arrays in alike if arrays]
-    whole = [elements for elements in whole if elements.size]
-    if not whole:
+    alike = [[array for array in typed if array.dtype.kind == letter] for letter in "iu"]
+    parts = [np.concatenate([_defined(array) for array in arrays]) for arrays in alike if arrays]
+    parts = [elements for elements in parts if elements.size]
+    if not parts:
         return kind
-    least = min(int(elements.min()) for elements in whole)
-    greatest = max(int(elements.max()) for elements in whole)
-    if sum(map(len, alike)) == len(known):
+    least = min(int(elements.min()) for elements in parts)
+    greatest = max(int(elements.max()) for elements in parts)
+    if sum(map(len, alike)) == len(typed):
         return exact_type(kind, least, greatest, None, where)
-    large = [each[(each > LARGE_INTEGER) | (each < -LARGE_INTEGER)].tolist() for each in whole]
+    large = [each[(each > LARGE_INTEGER) | (each < -LARGE_INTEGER)].tolist() for each in parts]
     return exact_type(kind, least, greatest, chain.from_iterable(large), where)
 
 
@@ -262,21 +262,21 @@ def _defined(array: NDArray[Any]) -> NDArray[Any]:
 def exact_type(
     kind: np.dtype[Any], least: int, greatest: int, among: Iterable[int] | None, where: str
 ) -> np.dtype[Any]:
-    """Return a type that holds integers with all digits, where NumPy would make floats of them.
+    """Return a type that holds integers exactly, where NumPy would convert them to floats.
 
     Parameters
     ----------
     kind
-        NumPy's type, of floats.
+        NumPy's choice, a float type.
     least, greatest
-        Of the integers.
+        Range of the integers.
     among
         Integers among floats, at least those that floats may round; None without floats.
 
     Raises
     ------
     UsageError
-        No type does.
+        No type holds all of them.
     """
     if among is None:
         if least < 0 and greatest >= 2**63:

@@ -1,7 +1,7 @@
 """TableReading: the table's header, and reading rows and columns.
 
-It translates names, rows and conditions into the engine's terms and its answers into NumPy's;
-every loop over rows is in the compiled module.
+It converts names, rows and conditions to the engine's terms, and results to NumPy; every loop over
+rows is in the compiled module.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from tachyfits.table.strings import decoded
 ColumnNames = str | int | Sequence[str | int] | None
 
 
-#: Rows that a condition is evaluated on at a time, when its answers come in batches.
+#: Maximum rows on which a condition is evaluated at a time, if its results come in batches.
 SEARCHED_ROWS = 1 << 22
 
 
 class _Plan(NamedTuple):
-    """Options of reading columns, the same for every batch of rows."""
+    """Options for reading columns, the same for every batch of rows."""
 
     wanted: Sequence[TableColumn]
     #: Numbers of the columns that are read together, in one pass over the rows.
@@ -71,11 +71,11 @@ class TableReading(Hdu):
 
     @cached_property
     def _compression(self) -> CompressedTiles | None:
-        """Compression of the HDU whose tiles the rows are; None for an ordinary table."""
+        """Compression of the HDU if the rows are its tiles; None for an ordinary table."""
         return None if self._hdu().stored is not None else compression_of(self)
 
     def _warn_of_tiles(self) -> None:
-        """Warn, once, that the rows are tiles of a compressed image or table."""
+        """Warn once that the rows are tiles of a compressed image or table."""
         if self._compression is not None and not self._warned_of_tiles:
             self._warned_of_tiles = True
             warn(
@@ -112,12 +112,12 @@ class TableReading(Hdu):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of columns, also in conditions: TTYPEn, numbered if repeated."""
+        """Column names for results and conditions: TTYPEn, numbered if repeated."""
         return tuple(column.key for column in self.columns)
 
     @property
     def rows_present(self) -> int:
-        """Complete rows in the file; fewer than ``len(table)`` if it is truncated."""
+        """Number of complete rows in the file; fewer than ``len(table)`` if it is truncated."""
         return self._core_table().rows_present
 
     @property
@@ -129,7 +129,7 @@ class TableReading(Hdu):
     def column(self, column: str | int) -> TableColumn:
         """Return the properties of a column, by name or number.
 
-        A name selects the first column spelled exactly so, or else the first in any case.
+        A name selects the first column with exactly this spelling, or else the first in any case.
 
         Raises
         ------
@@ -164,7 +164,7 @@ class TableReading(Hdu):
         return self._core_table().rows
 
     def __bool__(self) -> bool:
-        # A table without rows is a table.
+        # A table without rows is still a table.
         return True
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -182,8 +182,8 @@ class TableReading(Hdu):
             if self._compression is not None:
                 problem = f"{self._where()} is a {self._compression.text}: table[{key!r}]"
                 raise usage(problem, self._compression.hint)
-            shown = "an array" if any(isinstance(each, np.ndarray) for each in keys) else repr(key)
-            problem = f"{self._where()}: table[{shown}]: an index selects a column"
+            text = "an array" if any(isinstance(each, np.ndarray) for each in keys) else repr(key)
+            problem = f"{self._where()}: table[{text}]: an index selects a column"
             raise usage(
                 problem, either("use table.read(rows=...) for rows; table[mask] takes bools")
             )
@@ -212,7 +212,7 @@ class TableReading(Hdu):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Columns:
-        """Read columns in one pass over the rows; variable-length arrays need another each.
+        """Read columns in one pass over the rows; each variable-length column needs another pass.
 
         Parameters
         ----------
@@ -221,10 +221,10 @@ class TableReading(Hdu):
         rows
             A slice, 0-based numbers in any order, or a mask; None: all.
         where
-            Only rows that satisfy this condition; see `where`.
+            Return only rows that satisfy this condition; see `where`.
         raw
-            Return stored values: without TSCALn and TZEROn (those of unsigned integers included)
-            and TNULLn, text as bytes.
+            Return stored values: without TSCALn, TZEROn (including that of unsigned integers) and
+            TNULLn, text as bytes.
 
         Returns
         -------
@@ -234,7 +234,7 @@ class TableReading(Hdu):
         Raises
         ------
         UsageKeyError
-            There is no such column or row.
+            A column or row does not exist.
         FormatError
             A field is invalid, or a truncated file lacks the rows; the other columns and rows stay
             readable.
@@ -246,12 +246,12 @@ class TableReading(Hdu):
         >>> table.read(["RA", "DEC"], rows=slice(1, 3)).to_structured().tolist()
         [(11.0, -1.0), (12.0, 0.0)]
         """
-        wanted = self._chosen(columns)
-        chosen = self._rows(rows)
-        plan = self._plan(wanted, raw, threads, progress)
-        if where is not None and isinstance(chosen, tuple):
-            return self._read_found(plan, where, *chosen)
-        return self._read_as(plan, self._among(chosen, where, threads, progress))
+        selected = self._chosen(columns)
+        selection = self._rows(rows)
+        plan = self._plan(selected, raw, threads, progress)
+        if where is not None and isinstance(selection, tuple):
+            return self._read_found(plan, where, *selection)
+        return self._read_as(plan, self._among(selection, where, threads, progress))
 
     def _selected(
         self, rows: Any, where: str | None, threads: int | None, progress: Progress | None
@@ -269,8 +269,8 @@ class TableReading(Hdu):
     def _rows(self, rows: Any) -> Rows:
         last = last_of(rows, len(self))
         if last is not None and last >= self.rows_present and self.columns:
-            # The engine refuses a missing row before numbers are listed: a header may claim very
-            # many rows.
+            # Let the engine refuse a missing row before the row numbers are created: a header may
+            # claim very many rows.
             largest = np.iinfo(np.int64).max
             self._core_table().read([0], np.array([min(last, largest)], np.int64))
         return resolve_rows(rows, len(self))
@@ -296,14 +296,14 @@ class TableReading(Hdu):
     def _read_found(self, plan: _Plan, where: str, first: int, last: int) -> Columns:
         """Read the rows of a range that satisfy a condition, in one scan."""
         self._check_condition(where)
-        found, read = self._core_table().read_where(
+        numbers, arrays = self._core_table().read_where(
             where, plan.together, first, last, text=plan.text, **plan.options
         )
-        return self._columns_of(plan, found, read)
+        return self._columns_of(plan, numbers, arrays)
 
     def _read(
         self,
-        wanted: Sequence[TableColumn],
+        columns: Sequence[TableColumn],
         rows: Rows,
         raw: bool,
         threads: int | None,
@@ -311,44 +311,44 @@ class TableReading(Hdu):
         *,
         text: str | None = None,
     ) -> Columns:
-        return self._read_as(self._plan(wanted, raw, threads, progress, text), rows)
+        return self._read_as(self._plan(columns, raw, threads, progress, text), rows)
 
     def _plan(
         self,
-        wanted: Sequence[TableColumn],
+        columns: Sequence[TableColumn],
         raw: bool,
         threads: int | None,
         progress: Progress | None,
         text: str | None = None,
     ) -> _Plan:
-        """Choose how columns are read; ``text`` "bytes" leaves text as S, a quarter of U."""
+        """Return options for reading columns; ``text`` "bytes" keeps text as S, a quarter of U."""
         self._warn_of_tiles()
         return _Plan(
-            wanted,
-            [column.number for column in wanted if not is_apart(column, raw)],
+            columns,
+            [column.number for column in columns if not is_apart(column, raw)],
             text or ("bytes" if raw else "str"),
             {"raw": raw, "threads": self._threads(threads), "progress": progress},
-            {column.key: column for column in wanted},
+            {column.key: column for column in columns},
         )
 
-    def _read_as(self, plan: _Plan, rows: Rows, kept: list[Given] | None = None) -> Columns:
-        """Read rows; arrays of rows of one length are kept in ``kept``, or reused from it."""
+    def _read_as(self, plan: _Plan, rows: Rows, buffers: list[Given] | None = None) -> Columns:
+        """Read rows; ``buffers`` collects the arrays of fixed-length columns for reuse."""
         core = self._core_table()
-        into = [beginning(given, count_of(rows)) for given in kept] if kept else None
-        read = core.read(plan.together, rows, text=plan.text, into=into, **plan.options)
-        if kept == []:
-            kept.extend((values, nulls) for values, nulls, _ in read)
-        return self._columns_of(plan, rows, read)
+        into = [beginning(array, count_of(rows)) for array in buffers] if buffers else None
+        arrays = core.read(plan.together, rows, text=plan.text, into=into, **plan.options)
+        if buffers == []:
+            buffers.extend((values, nulls) for values, nulls, _ in arrays)
+        return self._columns_of(plan, rows, arrays)
 
     def _columns_of(
         self,
         plan: _Plan,
         rows: Rows,
-        read: Sequence[tuple[NDArray[Any], NDArray[np.bool_] | None, int]],
+        columns_read: Sequence[tuple[NDArray[Any], NDArray[np.bool_] | None, int]],
     ) -> Columns:
-        """Return the columns of rows that were read together, and read the others of them."""
+        """Return the columns of rows from ``columns_read``, and read those that it lacks."""
         core, text, options = self._core_table(), plan.text, plan.options
-        together = iter(read)
+        together = iter(columns_read)
         arrays: dict[str, Values] = {}
         for column in plan.wanted:
             if column.is_variable:
@@ -361,7 +361,7 @@ class TableReading(Hdu):
             else:
                 values, nulls, odd = next(together)
                 if odd and values.dtype.kind == "S":
-                    # Others take bytes for UTF-8.
+                    # Other callers treat bytes as UTF-8.
                     values = decoded(values, core.text_encoding(column.number))
                 arrays[column.key] = masked(values, nulls)
             if odd:
@@ -372,7 +372,7 @@ class TableReading(Hdu):
     @placing
     def _stream(
         self,
-        wanted: Sequence[TableColumn],
+        columns: Sequence[TableColumn],
         rows: tuple[int, int],
         where: str | None,
         batch_rows: int,
@@ -384,15 +384,15 @@ class TableReading(Hdu):
             self._check_condition(where)
         self._warn_of_tiles()
 
-        def faults(found: Sequence[tuple[int, bool]]) -> None:
-            for column, (odd, is_misshapen) in zip(wanted, found, strict=True):
+        def faults(counts: Sequence[tuple[int, bool]]) -> None:
+            for column, (odd, is_misshapen) in zip(columns, counts, strict=True):
                 if is_misshapen:
                     self._warn_of_shape(column)
                 if odd:
                     self._warn_of_odd(column, odd)
 
         return self._core_table().arrow_stream(
-            [column.number for column in wanted], *rows, condition=where, batch_rows=batch_rows,
+            [column.number for column in columns], *rows, condition=where, batch_rows=batch_rows,
             metadata=metadata, faults=faults, threads=self._threads(threads),
         )  # fmt: skip
 
@@ -414,7 +414,7 @@ class TableReading(Hdu):
         )
 
     def _warn_of_latin_1(self, column: TableColumn) -> None:
-        """Warn, once, that the text of a column is not UTF-8."""
+        """Warn once that the text of a column is not UTF-8."""
         is_latin_1 = self._core_table().text_encoding(column.number) == "latin-1"
         if is_latin_1 and column.number not in self._latin_1:
             self._latin_1 |= {column.number}
@@ -426,12 +426,12 @@ class TableReading(Hdu):
     def _meta(self) -> tuple[dict[str, Any], dict[str, str]]:
         """Return the keywords about the table as a whole, and the comments of their cards.
 
-        Not those of its structure.
+        Cards of its structure are excluded.
         """
         if self._said_of is None:
             self._said_of = meta_of(self.header), comments_of(self.header)
         meta, comments = self._said_of
-        # Lists of comments are everybody's own.
+        # Each caller gets its own lists of comments.
         own = {
             key: list(value) if isinstance(value, list) else value for key, value in meta.items()
         }
@@ -460,11 +460,11 @@ class TableReading(Hdu):
             second element of a cell, in file order. ``&`` and ``|`` of integers are bitwise:
             ``(QUALITY & 128) == 0``. ``N IN (1, 2)`` is true for one of the values. ``NAME LIKE
             'NGC%'`` is true for text that matches: ``%`` is any text, ``_`` one character, each
-            itself after the character of ``ESCAPE '!'``. A number beside a column of float32 is
-            rounded to float32. An undefined value makes a comparison false,
-            so ``!(N == 1)`` is true; test for it with ``isnull(x)``.
+            literal after the character of ``ESCAPE '!'``. A number compared with a float32 column
+            is rounded to float32. An undefined value makes a comparison false, so ``!(N == 1)`` is
+            true; test for it with ``isnull(x)``.
         rows
-            Only among these; see `read`.
+            Search only these rows; see `read`.
 
         Examples
         --------
@@ -472,8 +472,8 @@ class TableReading(Hdu):
         >>> tf.open("table.fits")[1].where("MAG < 20 && RA > 10.5")
         array([2, 4])
         """
-        chosen = self._selected(rows, condition, threads, progress)
-        return np.arange(*chosen) if isinstance(chosen, tuple) else chosen
+        selection = self._selected(rows, condition, threads, progress)
+        return np.arange(*selection) if isinstance(selection, tuple) else selection
 
     def batches(
         self,
@@ -487,7 +487,7 @@ class TableReading(Hdu):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Iterator[Columns]:
-        """Give the table in batches of ``rows`` rows, in the memory of a few batches.
+        """Yield the table in batches of ``rows`` rows, in the memory of a few batches.
 
         Parameters
         ----------
@@ -508,16 +508,16 @@ class TableReading(Hdu):
         >>> sum(batch["RA"].sum() for batch in table.batches("RA", rows=2))
         np.float64(60.0)
         """
-        wanted, size = self._chosen(columns), batch_size(rows)
-        plan = self._plan(wanted, raw, threads, progress)
+        selected, size = self._chosen(columns), batch_size(rows)
+        plan = self._plan(selected, raw, threads, progress)
         pieces = self._pieces(self._rows(within), where, size, threads)
-        kept: list[Given] | None = [] if reuse else None
-        return (self._read_as(plan, piece, kept) for piece in pieces)
+        buffers: list[Given] | None = [] if reuse else None
+        return (self._read_as(plan, piece, buffers) for piece in pieces)
 
     def _pieces(
         self, rows: Rows, where: str | None, batch_rows: int, threads: int | None
     ) -> Iterator[Rows]:
-        """Give rows in batches; a condition is evaluated on a bounded number of rows at a time."""
+        """Yield rows in batches; a condition is evaluated on a bounded number of rows at a time."""
         count = count_of(rows)
         if where is None:
             for first in range(0, count, batch_rows):
@@ -526,8 +526,8 @@ class TableReading(Hdu):
         waiting = np.zeros(0, np.int64)
         for first in range(0, count, SEARCHED_ROWS):
             piece = piece_of(rows, first, min(first + SEARCHED_ROWS, count))
-            found = self._among(piece, where, threads, None)
-            waiting = np.concatenate([waiting, np.asarray(found, np.int64)])
+            numbers = self._among(piece, where, threads, None)
+            waiting = np.concatenate([waiting, np.asarray(numbers, np.int64)])
             while len(waiting) >= batch_rows:
                 yield waiting[:batch_rows]
                 waiting = waiting[batch_rows:]

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from tachyfits.base.errors import either, existing, memory_error, not_found, usage
 from tachyfits.base.whole_numbers import whole_number
 
-#: Forms of a selection of rows.
+#: Valid selections of rows, for messages.
 _ROWS = "give a slice, row numbers (0-based integers), or a mask of bool for every row"
 
-#: Rows from a first to before a last, or numbers in the order in which they are wanted.
+#: A range (start, stop) of rows, or row numbers in the requested order.
 Rows = tuple[int, int] | NDArray[np.int64]
 
 
 def resolve_rows(rows: Any, count: int) -> Rows:
-    """Translate rows (None: all; an integer, a slice, numbers, or a mask) of a table of ``count``.
+    """Convert a selection (None: all; an integer, a slice, numbers, a mask) of ``count`` rows.
 
     >>> resolve_rows(slice(2, None), 5), resolve_rows(None, 5), resolve_rows(-1, 5)
     ((2, 5), (0, 5), (4, 5))
@@ -60,7 +60,7 @@ def resolve_rows(rows: Any, count: int) -> Rows:
 
 
 def last_of(rows: Any, count: int) -> int | None:
-    """Return the last row of a slice with a step, or of a range; None of anything else.
+    """Return the last row of a slice with a step, or of a range; None for anything else.
 
     >>> last_of(slice(None, None, 2), 10), last_of(slice(7, None, -2), 10), last_of([3], 10)
     (8, 7, None)
@@ -69,11 +69,11 @@ def last_of(rows: Any, count: int) -> int | None:
         try:
             rows = range(count)[rows]
         except (TypeError, ValueError):
-            # Refused with the reason where the rows are made.
+            # `resolve_rows` refuses it with the reason.
             return None
         if rows.step == 1:
             return None
-    # A range may have more numbers than len() can say.
+    # The length of a range may exceed the limit of len().
     return max(rows[0], rows[-1]) if isinstance(rows, range) and rows else None
 
 
@@ -116,26 +116,26 @@ def batch_size(rows: Any) -> int:
 
 
 def count_of(rows: Rows) -> int:
-    """Return how many rows these are."""
+    """Return the number of rows."""
     return rows[1] - rows[0] if isinstance(rows, tuple) else len(rows)
 
 
 def piece_of(rows: Rows, first: int, last: int) -> Rows:
-    """Return those from the first-th to before the last-th of these rows."""
+    """Return rows ``first`` to before ``last`` of a selection."""
     if isinstance(rows, tuple):
         return rows[0] + first, min(rows[0] + last, rows[1])
     return rows[first:last]
 
 
 def span_of(rows: Rows) -> tuple[int, int]:
-    """Return the first and the end of the range that all of these rows are in."""
+    """Return the range (start, stop) that contains all of these rows."""
     if isinstance(rows, tuple):
         return rows
     return (int(rows.min()), int(rows.max()) + 1) if len(rows) else (0, 0)
 
 
 def among(found: NDArray[np.int64], rows: Rows) -> NDArray[np.int64]:
-    """Return those of ``rows`` that are in ``found`` (ascending), in the order of ``rows``."""
+    """Return the elements of ``rows`` that are also in ``found`` (ascending), in their order."""
     if isinstance(rows, tuple):
         first, last = np.searchsorted(found, rows)
         return found[first:last]

@@ -1,4 +1,4 @@
-"""Rows by position on the sky: which columns hold it, cones, and nearest neighbours."""
+"""Rows by position on the sky: position columns, cones, and nearest neighbours."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tachyfits.text.units import ANGLE, asked_unit, fits_unit
 if TYPE_CHECKING:
     from tachyfits.table.columns import Columns, TableColumn
 
-#: UCDs of equatorial positions, of the present standard and of the old one (UCD1).
+#: UCDs of equatorial positions, in the current standard and in the old one (UCD1).
 _UCDS = (("pos.eq.ra", "pos.eq.dec"), ("pos_eq_ra", "pos_eq_dec"))
 
-#: Names of positions, the most usual first.
+#: Names of position columns, the most common first.
 _NAMES = (
     ("ra", "dec"), ("raj2000", "dej2000"), ("raj2000", "decj2000"), ("_raj2000", "_dej2000"),
     ("ra_icrs", "de_icrs"), ("ra_icrs", "dec_icrs"), ("raicrs", "deicrs"), ("ra_deg", "dec_deg"),
@@ -37,13 +37,13 @@ class PositionColumns(NamedTuple):
     factors: tuple[float, float]
 
 
-#: Degrees per unit. Hours are those of right ascension; as a unit they would be times.
+#: Degrees per unit. Hours are hours of right ascension; as a physical unit they would be times.
 _FACTORS = {"": 1.0, "deg": 1.0, **dict.fromkeys(("h", "hr", "hour", "hours"), 15.0)}
 
-#: Longitudes and latitudes in degrees; NaN where a row has no position.
+#: Longitudes and latitudes in degrees; NaN for a row without a position.
 Positions: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
 
-#: Latitude of the poles, degrees.
+#: Latitude of the poles in degrees.
 _POLE = 90.0
 
 
@@ -54,9 +54,9 @@ class Matches:
     Attributes
     ----------
     index
-        Its number, from 0; -1 where none is within the radius, or the position is undefined.
+        Its number, from 0; -1 if no row is within the radius, or the position is undefined.
     separation
-        The angle to the nearest row, degrees; NaN where a position is undefined.
+        Angle to the nearest row in degrees; NaN if a position is undefined.
     """
 
     index: NDArray[np.int64]
@@ -66,7 +66,7 @@ class Matches:
 def position_columns(
     columns: Sequence[TableColumn], names: Sequence[str] | None = None
 ) -> PositionColumns:
-    """Return the columns of a position: of these names, else by UCD, else by usual names.
+    """Return the position columns: by these names, else by UCD, else by common names.
 
     Raises
     ------
@@ -78,25 +78,25 @@ def position_columns(
         by_name.setdefault(column.name.strip().lower(), column)
     pairs = _NAMES if names is None else (_pair(names),)
     ucds = {} if names is not None else _by_ucd(columns)
-    found = next(((ucds[a], ucds[b]) for a, b in _UCDS if a in ucds and b in ucds), None)
-    if found is None:
-        found = next(
+    pair = next(((ucds[a], ucds[b]) for a, b in _UCDS if a in ucds and b in ucds), None)
+    if pair is None:
+        pair = next(
             ((by_name[a], by_name[b]) for a, b in pairs if a in by_name and b in by_name), None
         )
-    if found is None:
-        named = "of these names" if names is not None else "by UCD or by a usual name"
+    if pair is None:
+        how = "of these names" if names is not None else "by UCD or by a usual name"
         raise usage(
-            f"no columns of a position {named} among {listed(c.name for c in columns)}",
+            f"no columns of a position {how} among {listed(c.name for c in columns)}",
             either(
                 'name them: names=("RA", "DEC")',
                 "name them: --cone-columns RA,DEC (match: --positions)",
             ),
         )
-    return PositionColumns(*found, (_factor(found[0]), _factor(found[1])))
+    return PositionColumns(*pair, (_factor(pair[0]), _factor(pair[1])))
 
 
 def _pair(names: Any) -> tuple[str, str]:
-    """Return two names of columns, in lower case."""
+    """Return two column names, in lower case."""
     if not isinstance(names, (list, tuple)) or [*map(type, names)] != [str, str]:
         raise usage(
             f"invalid names {names!r}: expected two names of columns",
@@ -107,18 +107,18 @@ def _pair(names: Any) -> tuple[str, str]:
 
 def _by_ucd(columns: Sequence[TableColumn]) -> dict[str, TableColumn]:
     """Return the columns of positions by their first UCD word; main positions come first."""
-    found: dict[str, TableColumn] = {}
+    result: dict[str, TableColumn] = {}
     for main in (True, False):
         for column in columns:
             text = str(dict(column.carried).get("TUCD", "")).lower()
             words = text.split(";")
             if ("meta.main" in words or words[0].endswith("_main")) == main:
-                found.setdefault(words[0].removesuffix("_main"), column)
-    return found
+                result.setdefault(words[0].removesuffix("_main"), column)
+    return result
 
 
 def _factor(column: TableColumn) -> float:
-    """Return degrees per unit of a column; one without a unit is in degrees."""
+    """Return degrees per unit of a column; without a unit it is in degrees."""
     text = (column.unit or "").strip()
     is_number = column.dtype.kind in "fiu"
     if is_number and text.lower() in _FACTORS:
@@ -141,10 +141,12 @@ def cone_condition(
     names: Sequence[str] | None = None,
 ) -> str:
     """Return the condition of rows within a cone: longitude, latitude and radius in degrees."""
-    found = position_columns(columns, names)
+    position = position_columns(columns, names)
     terms = [
         _term(column, factor)
-        for column, factor in zip((found.longitude, found.latitude), found.factors, strict=True)
+        for column, factor in zip(
+            (position.longitude, position.latitude), position.factors, strict=True
+        )
     ]
     longitude, latitude, radius = (f"({number!r})" for number in cone)
     return f"separation({terms[0]}, {terms[1]}, {longitude}, {latitude}) <= {radius}"
@@ -156,7 +158,7 @@ def _term(column: TableColumn, factor: float) -> str:
 
 
 def positions_of(columns: Columns, found: PositionColumns) -> Positions:
-    """Return the positions of rows; NaN where a number is null."""
+    """Return the positions of rows; NaN if a number is null."""
     longitude, latitude = (
         np.ma.filled(np.ma.asarray(columns[column.key], dtype=np.float64), np.nan) * factor
         for column, factor in zip((found.longitude, found.latitude), found.factors, strict=True)
@@ -165,7 +167,7 @@ def positions_of(columns: Columns, found: PositionColumns) -> Positions:
 
 
 def in_one_frame(own: Positions, other: Any) -> tuple[Positions, Positions]:
-    """Return positions of rows, which are ICRS, in the frame of positions of astropy, and those."""
+    """Return ICRS positions of rows in the frame of astropy positions, and the latter."""
     from astropy.coordinates import ICRS, SkyCoord
 
     if not isinstance(other, SkyCoord) or other.ndim != 1:
@@ -175,16 +177,16 @@ def in_one_frame(own: Positions, other: Any) -> tuple[Positions, Positions]:
             either("use tachyfits.open(...)[1], or SkyCoord([10.0], [-2.0], unit='deg')"),
         )
     if not other.is_equivalent_frame(ICRS()):
-        known = np.isfinite(own[0]) & np.isfinite(own[1]) & (np.abs(own[1]) <= _POLE)
-        longitude, latitude = (np.where(known, angle, 0.0) for angle in own)
+        valid = np.isfinite(own[0]) & np.isfinite(own[1]) & (np.abs(own[1]) <= _POLE)
+        longitude, latitude = (np.where(valid, angle, 0.0) for angle in own)
         moved = SkyCoord(longitude, latitude, unit="deg").transform_to(other)
         longitude, latitude = _degrees(moved)
-        own = np.where(known, longitude, np.nan), latitude
+        own = np.where(valid, longitude, np.nan), latitude
     return own, _degrees(other)
 
 
 def _degrees(positions: Any) -> Positions:
-    """Return longitudes and latitudes of astropy in degrees; NaN where they are masked."""
+    """Return longitudes and latitudes of astropy in degrees; NaN where masked."""
     angles = positions.spherical
     longitude, latitude = (
         np.ma.filled(np.asanyarray(angle.to_value("deg")), np.nan)
@@ -194,7 +196,7 @@ def _degrees(positions: Any) -> Positions:
 
 
 def nearest(one: Positions, other: Positions, radius: float | None) -> Matches:
-    """Return the nearest positions; of several that are equally near, the first."""
+    """Return the nearest positions; among equally near ones, the first."""
     index, separation = _core.nearest_positions(one, other)
     if radius is not None:
         index[~(separation <= radius)] = -1

@@ -1,4 +1,4 @@
-"""Strings of which a cell has any number, and strings of any length, out of characters and back.
+"""Cells with any number of strings, and strings of any length: conversion from and to characters.
 
 Nothing here reads a file.
 """
@@ -16,12 +16,12 @@ from tachyfits import _core
 from tachyfits.base.errors import usage
 from tachyfits.table.ragged import Ragged
 
-#: Possible separators of strings, the first choice first.
+#: Possible separators of strings, the preferred ones first.
 DELIMITERS = "|;,/:~^#%&*+=@$!?<>`"
 
 
-#: How strings are decoded: "utf-8" or "latin-1", as the engine says of a column; None for the
-#: encoding that all of them are in, "bytes" for none.
+#: Encoding of strings: "utf-8" or "latin-1", as reported by the engine for a column; None: detect a
+#: common encoding; "bytes": do not decode.
 Encoding = str | None
 
 
@@ -42,14 +42,14 @@ def decoded(values: NDArray[Any], encoding: Encoding = None) -> NDArray[Any]:
 
 
 def is_ascii(values: NDArray[Any]) -> bool:
-    """Say whether bytes (NumPy's S, or uint8) are all ASCII."""
+    """Return whether bytes (NumPy's S, or uint8) are all ASCII."""
     return not values.size or bool((np.ascontiguousarray(values).view(np.uint8) < 128).all())
 
 
 def strings(
     offsets: NDArray[np.int64], characters: NDArray[np.uint8], encoding: Encoding = None
 ) -> NDArray[np.object_]:
-    """Return text of any length as an array of str (or bytes): it ends at the first NUL.
+    """Return text of any length, up to the first NUL, as an array of str (or bytes).
 
     >>> characters = np.frombuffer(b"alpha beta  x", np.uint8)
     >>> strings(np.array([0, 5, 12, 12]), characters)
@@ -68,7 +68,7 @@ def strings_of_width(
 ) -> Ragged:
     """Return cells of strings of ``width`` characters each (TDIMn).
 
-    The last string of a cell has what is left. Each ends at its first NUL.
+    The last string of a cell gets the remaining characters. Each ends at its first NUL.
 
     >>> characters = np.frombuffer(b"NGCM  ICM", np.uint8)
     >>> strings_of_width(np.array([0, 8, 8, 9]), characters, 3, (3,)).to_list()
@@ -88,9 +88,9 @@ def strings_of_width(
 def divided_strings(
     fields: NDArray[np.bytes_], delimiter: str, encoding: Encoding = None
 ) -> Ragged:
-    r"""Return fields as the strings that delimiters divide them into (``rA:SSTRw/nnn``).
+    r"""Return fields split at delimiters into strings (``rA:SSTRw/nnn``).
 
-    The last one ends at a NUL, or with the field; a field that begins with a NUL has none.
+    The last string ends at a NUL, or with the field; a field that begins with a NUL has no strings.
 
     >>> divided_strings(np.array([b"g,r,,i", b"", b"z\0,y"]), ",").to_list()
     [['g', 'r', '', 'i'], [], ['z']]
@@ -104,9 +104,10 @@ def divided_strings(
 
 
 def joined_strings(name: str, cells: Ragged, delimiter: str | None) -> NDArray[np.bytes_]:
-    """Return cells of strings (NumPy's S) as fields that a delimiter divides.
+    """Return cells of strings (NumPy's S) as fields, joined by a delimiter.
 
-    Without one it is the first of `DELIMITERS` that no string has. Every field has room for a NUL.
+    The default is the first of `DELIMITERS` that no string contains. Every field has room for a
+    NUL.
 
     Raises
     ------
@@ -125,7 +126,7 @@ def joined_strings(name: str, cells: Ragged, delimiter: str | None) -> NDArray[n
             "which separates strings",
             "write it in another way",
         )
-    # A blank tells a single empty string from an empty list.
+    # A blank distinguishes a single empty string from an empty list.
     fields = [
         between.join(texts[a:b]) or b" " * (b - a) for a, b in pairwise(cells.offsets.tolist())
     ]
@@ -133,14 +134,14 @@ def joined_strings(name: str, cells: Ragged, delimiter: str | None) -> NDArray[n
 
 
 def field_width(cells: Ragged) -> int:
-    """Return the characters of the longest cell of strings, with what ends each of them."""
+    """Return the characters of the longest cell of strings, including separators."""
     ends = np.zeros(len(cells.values) + 1, np.int64)
     np.cumsum(np.char.str_len(cells.values) + 1, out=ends[1:])
     return int(np.diff(ends[cells.offsets]).max(initial=1))
 
 
 def delimiter_of(cells: Ragged) -> str:
-    """Return the separator for the strings of cells: the first that no string has.
+    """Return the separator for the strings of cells: the first that no string contains.
 
     >>> delimiter_of(Ragged([0, 1], np.array([b"a|b"])))
     ';'
@@ -149,9 +150,9 @@ def delimiter_of(cells: Ragged) -> str:
 
 
 def free_delimiters(cells: Ragged, among: str) -> str:
-    """Return those of some characters that no string has."""
-    used = set(b"".join(cells.values.tolist()).decode("latin-1"))
-    return "".join(each for each in among if each not in used)
+    """Return the characters of ``among`` that no string contains."""
+    characters = set(b"".join(cells.values.tolist()).decode("latin-1"))
+    return "".join(each for each in among if each not in characters)
 
 
 def as_ragged(values: Ragged | NDArray[Any]) -> Ragged:
@@ -165,10 +166,10 @@ def as_ragged(values: Ragged | NDArray[Any]) -> Ragged:
 def characters_of(
     values: Ragged | NDArray[Any], width: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return cells of strings (NumPy's S) as characters of the heap, and where cells begin.
+    """Return cells of strings (NumPy's S) as characters of the heap, and the offsets of cells.
 
-    Blanks pad each to ``width``: a program that ignores TDIMn takes a cell for one string, which a
-    NUL would end.
+    Blanks pad each string to ``width``: a program that ignores TDIMn reads a cell as one string,
+    which a NUL would end.
     """
     values = as_ragged(values)
     padded = np.frombuffer(values.values.astype(f"S{width}").tobytes(), np.uint8)
@@ -176,7 +177,7 @@ def characters_of(
 
 
 def _as_array(pieces: Iterable[bytes], encoding: Encoding) -> NDArray[np.object_]:
-    """Return strings as FITS has them: up to the first NUL, without blanks at the end."""
+    """Return strings as FITS defines them: up to the first NUL, without trailing blanks."""
     texts = [piece.partition(b"\0")[0].rstrip(b" ") for piece in pieces]
     cells = np.empty(len(texts), dtype=object)
     cells[:] = texts

@@ -1,4 +1,4 @@
-"""Table: the rows and columns of one HDU, for people and for other libraries.
+"""Table: the rows and columns of one HDU, with display and conversion to other libraries.
 
 Reading is in `table.reading`; results are `Columns`, which convert to other libraries.
 """
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
 
     from tachyfits.interop.arrow_stream import ArrowStream
 
-#: Rows that are shown of a table.
+#: Number of rows in a table's repr.
 SHOWN_ROWS = 10
 
 
 def _centre(ra: Any, dec: Any, radius: Any) -> tuple[Any, Any, Any]:
-    """Return longitude, latitude and radius of a cone; a SkyCoord of astropy has the first two."""
+    """Return longitude, latitude and radius of a cone; an astropy SkyCoord has the first two."""
     if not hasattr(ra, "transform_to"):
         if radius is None:
             raise usage(
@@ -119,25 +119,26 @@ class Table(TableReading):
         ----------
         ra, dec, radius
             Degrees, or text or quantities with a unit ("05h34m32s", "5arcmin"). The position is in
-            the system of the columns. Or a SkyCoord of one position, of any frame, and the radius:
-            ``cone(position, "5arcmin")``; the columns are taken as ICRS then, as by `match`.
+            the system of the columns. Or a SkyCoord of one position, in any frame, and the radius:
+            ``cone(position, "5arcmin")``; the columns are then assumed to be ICRS, as in `match`.
         columns
             As in `read`.
         names
-            The two columns of positions; None: those of UCD pos.eq.ra and pos.eq.dec, else of a
-            usual name (RA and DEC, RAJ2000 and DEJ2000, ...). Their units are converted.
+            The two position columns; None: those with UCD pos.eq.ra and pos.eq.dec, else those with
+            a common name (RA and DEC, RAJ2000 and DEJ2000, ...). Their units are converted.
         where
             Another condition that the rows satisfy.
 
         Raises
         ------
         UsageError
-            There are no such columns, or they are not angles.
+            The columns do not exist, or they are not angles.
 
         Notes
         -----
-        Angles are those on the sphere, by Vincenty's formula in float64, at the poles and across
-        the zero of longitude too. The borders belong to the cone. Rows without a position do not.
+        Angles on the sphere are computed by Vincenty's formula in float64, also at the poles and
+        across the zero of longitude. The cone includes its border. Rows without a position are
+        excluded.
 
         Examples
         --------
@@ -150,8 +151,8 @@ class Table(TableReading):
         array(['beta', 'gamma'], dtype='<U8')
         """
         condition = cone_condition(self.columns, cone(*_centre(ra, dec, radius)), names)
-        both = condition if where is None else f"({where}) and {condition}"
-        return self.read(columns, where=both, threads=threads, progress=progress)
+        combined = condition if where is None else f"({where}) and {condition}"
+        return self.read(columns, where=combined, threads=threads, progress=progress)
 
     def match(
         self, other: Any, radius: Any = None, *, names: Sequence[str] | None = None,
@@ -162,16 +163,17 @@ class Table(TableReading):
         Parameters
         ----------
         other
-            A `Table`, or positions as SkyCoord of astropy.
+            A `Table`, or positions as an astropy SkyCoord.
         radius
-            The largest separation; None: any. As in `cone`.
+            Maximum separation; None: any. As in `cone`.
         names, other_names
             Columns of positions, as in `cone`.
 
         Returns
         -------
         Matches
-            ``index``, the row of ``other`` (int64, -1 for none), and ``separation`` (degrees).
+            ``index``, the row of ``other`` (int64, -1 without a match), and ``separation``
+            (degrees).
 
         Examples
         --------
@@ -195,9 +197,9 @@ class Table(TableReading):
         Parameters
         ----------
         other
-            Another table. Both positions are taken to be in one frame, as by `match`.
+            Another table. Both tables must have positions in the same frame, as in `match`.
         radius
-            The largest separation; None: any (only for the nearest match). As in `cone`.
+            Maximum separation; None: any (only for the nearest match). As in `cone`.
         kind
             "inner": rows with a match. "left": every row of this table; the columns of the other
             are undefined without a match (NaN, masked, or cells without elements).
@@ -217,7 +219,7 @@ class Table(TableReading):
         Raises
         ------
         UsageError
-            A choice is invalid, or a table has no columns of positions.
+            An option is invalid, or a table has no position columns.
 
         Notes
         -----
@@ -246,7 +248,7 @@ class Table(TableReading):
         self, intervals: Table, columns: ColumnNames = None, *, time: str = "TIME",
         start: str = "START", stop: str = "STOP", where: str | None = None,
     ) -> Columns:  # fmt: skip
-        """Return the rows whose time lies in good time intervals, as gtifilter of FTOOLS.
+        """Return the rows whose time lies in good time intervals, as gtifilter of FTOOLS does.
 
         Parameters
         ----------
@@ -281,7 +283,7 @@ class Table(TableReading):
     def in_intervals(
         self, intervals: Table, *, time: str = "TIME", start: str = "START", stop: str = "STOP"
     ) -> NDArray[np.int64]:
-        """Return the numbers (int64, from 0) of the rows of `during`, whose options these are."""
+        """Return the numbers (int64, from 0) of the rows of `during`, with the same options."""
         if not isinstance(intervals, Table):
             raise usage(
                 f"invalid intervals of type {type(intervals).__name__}: expected a Table",
@@ -298,11 +300,11 @@ class Table(TableReading):
         return np.ma.filled(values, np.nan) * factor
 
     def _positions(self, names: Sequence[str] | None) -> Any:
-        found = position_columns(self.columns, names)
-        keys = [found.longitude.key, found.latitude.key]
-        return positions_of(self.read(keys), found)
+        position = position_columns(self.columns, names)
+        keys = [position.longitude.key, position.latitude.key]
+        return positions_of(self.read(keys), position)
 
-    # To other libraries.
+    # Conversion to other libraries.
 
     def to_arrow(
         self, columns: ColumnNames = None, *, rows: Any = None, where: str | None = None,
@@ -324,28 +326,28 @@ class Table(TableReading):
         self, columns: ColumnNames = None, *, rows: int = 100_000, where: str | None = None,
         within: Any = None, threads: int | None = None,
     ) -> ArrowStream:  # fmt: skip
-        """Return a source of Arrow batches for any library, which reads the table from the start.
+        """Return a source of Arrow batches for any library; each use reads from the start.
 
         Parameters
         ----------
         columns, where, within, threads
             As of `batches`.
         rows
-            Rows that are read at a time; without ``where``, those of a batch. Fewer where rows are
-            longer than 256 MiB in all.
+            Number of rows to read at a time; without ``where``, the rows of a batch. Fewer if these
+            rows exceed 256 MiB.
 
         Returns
         -------
         ArrowStream
-            An object with ``__arrow_c_stream__``, which may be taken any number of times, as by
-            ``polars.DataFrame(...)``, ``pyarrow.table(...)`` and DuckDB's ``FROM``. pyarrow is not
-            needed, unless ``within`` is a list of rows, or a column has strings with a delimiter
+            An object with ``__arrow_c_stream__``, which may be called any number of times, as by
+            ``polars.DataFrame(...)``, ``pyarrow.table(...)`` and DuckDB's ``FROM``. pyarrow is
+            needed only if ``within`` is a list of rows, or a column has strings with a delimiter
             (``TFORMn = 'rA:SSTRw/nnn'``).
 
         Raises
         ------
         UsageError
-            The table lacks a column. An invalid condition is an error when a library takes the
+            The table lacks a column. An invalid condition is an error when a library reads the
             stream.
 
         Examples
@@ -355,8 +357,8 @@ class Table(TableReading):
         >>> polars.DataFrame(stars)["NAME"].to_list()
         ['epsilon']
         """
-        chosen = self._rows(within)
-        part = Part(self, self._chosen(columns), chosen, where, batch_size(rows), threads)
+        selection = self._rows(within)
+        part = Part(self, self._chosen(columns), selection, where, batch_size(rows), threads)
         stream: ArrowStream = upper.ArrowStream(part)
         return stream
 
@@ -364,7 +366,7 @@ class Table(TableReading):
         self, columns: ColumnNames = None, *, rows: int = 100_000, where: str | None = None,
         within: Any = None, threads: int | None = None,
     ) -> pyarrow.RecordBatchReader:  # fmt: skip
-        """Return a pyarrow reader of the batches of `arrow_stream`, whose options these are."""
+        """Return a pyarrow reader of the batches of `arrow_stream`, with the same options."""
         stream = self.arrow_stream(columns, rows=rows, where=where, within=within, threads=threads)
         return stream.reader()
 
@@ -380,7 +382,7 @@ class Table(TableReading):
         Columns that are parts of an object (such as a SkyCoord written by astropy) become that
         object, as in astropy. Numbers in a unit (an Angle in astropy's Table), and parts of an
         object that is not read completely, stay columns; ``meta["__serialized_columns__"]`` then
-        describes the numbers, as in astropy, and is written again. Text becomes times of astropy if
+        describes the numbers, as in astropy, and is written again. Text becomes astropy times if
         TCTYPn gives their scale, or TRPOSn with OBSGEO-X, -Y and -Z their location; the table's
         meta then has TIMESYS, "UTC" if the header has none, so that text written with them keeps
         it. The meta of other columns keeps these cards under "TCTYP" and "TRPOS", and the meta of
@@ -405,8 +407,8 @@ class Table(TableReading):
     ) -> pandas.DataFrame:  # fmt: skip
         """Return a pandas DataFrame (needs pandas).
 
-        Undefined integers and truth values are pandas' own (``Int64``, ``boolean``); cells that
-        are arrays are objects. Units are in ``frame.attrs["units"]``.
+        Undefined integers and truth values use pandas' nullable types (``Int64``, ``boolean``);
+        cells that are arrays are objects. Units are in ``frame.attrs["units"]``.
         """
         return self.read(
             columns, rows=rows, where=where, threads=threads, progress=progress
@@ -415,26 +417,26 @@ class Table(TableReading):
     def to_dask(
         self, columns: ColumnNames = None, *, rows: int | None = None
     ) -> dask.dataframe.DataFrame:
-        """Return a DataFrame of dask, whose partitions are read when they are needed.
+        """Return a dask DataFrame, whose partitions are read when they are needed.
 
         Parameters
         ----------
         columns
             As of `read`.
         rows
-            Of a partition; None: about 64 MiB.
+            Rows of a partition; None: about 64 MiB.
 
         Returns
         -------
         dask.dataframe.DataFrame
-            Partitions are as `to_pandas` gives them, with the number of the row as index.
+            Partitions are frames of `to_pandas`, with the number of the row as index.
 
         Raises
         ------
         UsageError
             dask or pandas is not installed.
         IoError
-            When a task runs: the file has changed since the DataFrame was made.
+            When a task runs: the file has changed since the DataFrame was created.
 
         Examples
         --------
@@ -455,10 +457,10 @@ class Table(TableReading):
         return self._read_for_others(columns, rows, where, threads, progress).to_polars()
 
     def scan_polars(self, columns: ColumnNames = None) -> polars.LazyFrame:
-        """Return a lazy frame of polars: a query reads its columns, and rows that it may need.
+        """Return a lazy polars frame: a query reads its columns and the rows that it may need.
 
         Comparisons of columns with numbers and text, joined by ``&`` and ``|``, and ``is_between``
-        are conditions of the engine; polars filters the rows that remain.
+        are evaluated by the engine; polars filters the remaining rows.
 
         Parameters
         ----------
@@ -485,8 +487,8 @@ class Table(TableReading):
         self, columns: ColumnNames, rows: Any, where: str | None,
         threads: int | None, progress: Progress | None,
     ) -> Columns:  # fmt: skip
-        chosen = self._selected(rows, where, threads, progress)
-        return self._read(self._chosen(columns), chosen, False, threads, progress, text="bytes")
+        selection = self._selected(rows, where, threads, progress)
+        return self._read(self._chosen(columns), selection, False, threads, progress, text="bytes")
 
     def write(
         self,
@@ -513,9 +515,9 @@ class Table(TableReading):
         columns, rows, where
             As in `read`.
         overwrite
-            Replace an older file.
+            Replace an existing file.
         batch_rows
-            Rows that are in memory at a time.
+            Number of rows in memory at a time.
 
         Examples
         --------
@@ -525,20 +527,20 @@ class Table(TableReading):
         NAME,MAG
         epsilon,17.0
         """
-        wanted, chosen = self._chosen(columns), self._rows(rows)
+        selected, selection = self._chosen(columns), self._rows(rows)
         size = batch_size(batch_rows)
-        part = Part(self, wanted, chosen, where, size, threads, progress)
+        part = Part(self, selected, selection, where, size, threads, progress)
         upper.export(part, path, overwrite)
 
-    # Looks.
+    # Display.
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             if hasattr(type(self), name):
-                # A property failed, which says why.
+                # A property failed: repeat its error.
                 return object.__getattribute__(self, name)
-            # copy() asks for private names before a file exists.
+            # copy() looks up private names before the object has a file.
             if name.startswith("_") or self._file.closed:
                 problem = f"'Table' object has no attribute {name!r}"
                 raise AttributeError(problem, name=name, obj=self)

@@ -1,7 +1,8 @@
-"""One column as the engine writes it: a native array (or `Ragged`) and what the header says of it.
+"""A column in the engine's form: a native array (or `Ragged`) with its header properties.
 
-NumPy types that FITS lacks are converted here where nothing is lost, and refused otherwise: FITS
-has integers of 8 to 64 bits, floats and complex numbers of 32 and 64, truth values and ASCII text.
+NumPy types that FITS lacks are converted here if the conversion is exact, and refused otherwise:
+FITS has integers of 8 to 64 bits, floats and complex numbers of 32 and 64, truth values and ASCII
+text.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from tachyfits.table.cells import as_array, with_numpys_mask
 from tachyfits.table.ragged import Ragged, elements_of, with_elements
 from tachyfits.table.strings import decoded
 
-#: Each column of a table: name, values, and what is known of it, as `column_data` takes it.
+#: Name, values and properties of each column of a table; the properties are arguments of
+#: `column_data`.
 Named = Iterator[tuple[str, Any, dict[str, Any]]]
 
 
@@ -35,21 +37,22 @@ class ColumnData:
         bool, integers, float32, float64, complex64, complex128 or S; native-endian, contiguous,
         rows first; or a `Ragged` of these that begins at offset 0.
     undefined
-        Where integers, truth values and text are undefined, of the values' shape; None: nowhere.
-        Such integers hold ``null``, such text is empty; undefined floats are NaN.
+        Mask of undefined integers, truth values and text, of the values' shape; None: all defined.
+        Undefined integers are ``null``, undefined text is empty; undefined floats are NaN instead.
     null
         The value (of the values' type) that means undefined: TNULLn.
     unit, display, description
-        TUNITn ("" of quantities without dimension, None of numbers that say no unit), TDISPn; the
-        comment of TTYPEn, and TCOMMn where that has not room for it.
+        TUNITn ("" for dimensionless quantities, None for numbers without a unit), TDISPn; the
+        comment of TTYPEn, and TCOMMn if the comment does not fit.
     time_scale
-        Of times that say it: their scale, as TIMESYS has it.
+        Time scale of times, if known, as in TIMESYS.
     location
-        Of times that say it: geocentric x, y, z in metres, of all or (another axis) of each.
+        Location of times, if known: geocentric x, y, z in metres, for all or (with another axis)
+        for each.
     carried
         Other cards: the word before the column's number, and the value.
     is_time
-        The text comes from times: trailing zeros have no meaning.
+        Whether the text comes from times: trailing zeros have no meaning.
     """
 
     name: str
@@ -73,22 +76,22 @@ class ColumnData:
 def column_data(
     name: str, values: Any, *, unit: str | None = None, null: int | None = None, **said: Any
 ) -> ColumnData:
-    """Translate the values of a column.
+    """Convert the values of a column.
 
     Parameters
     ----------
     values
         An array (masked where undefined), a list (None where undefined), or a `Ragged`. Lists of
-        lists of one length become an axis more, of different lengths a `Ragged`.
+        equal length become another axis, lists of different lengths a `Ragged`.
     null
-        What is to stand for undefined integers; None: a value that does not occur.
+        Value of undefined integers; None: a value that does not occur.
     said
         Other attributes of the `ColumnData`.
 
     Notes
     -----
     float16 becomes float32. Dates become ISO 8601 text, durations float64 seconds. Undefined text
-    is empty. Integers in a list stay integers; what no type holds with all its digits is refused.
+    is empty. Integers in a list stay integers; values that no type represents exactly are refused.
 
     Examples
     --------
@@ -100,32 +103,32 @@ def column_data(
     """  # noqa: E501
     array = as_array(name, values)
     is_time = said.get("time_scale") is not None or array.dtype.kind == "M"
-    whole = array.compact() if isinstance(array, Ragged) else array
-    if elements_of(whole).ndim == 0:
+    compact = array.compact() if isinstance(array, Ragged) else array
+    if elements_of(compact).ndim == 0:
         raise usage(f"column {name!r} is a single value", "give one for every row")
-    plain, mask, implied = _plain(name, elements_of(whole))
+    plain, mask, implied = _plain(name, elements_of(compact))
     filled, undefined, null = _filled(name, plain, mask, null)
     contiguous = np.ascontiguousarray(filled).reshape(filled.shape)
-    made = with_elements(whole, contiguous)
+    cells = with_elements(compact, contiguous)
     unit = implied if unit is None else unit
-    return ColumnData(name, made, undefined, null, unit, is_time=is_time, **said)
+    return ColumnData(name, cells, undefined, null, unit, is_time=is_time, **said)
 
 
-#: NumPy's kinds of number whose types FITS has, by their bytes.
+#: Item sizes that FITS has, by NumPy kind.
 _SIZES = {"i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (4, 8), "c": (8, 16)}
 
 
 def _plain(
     name: str, values: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[np.bool_] | None, str | None]:
-    """Return plain values of a type of FITS, where they are undefined, and a unit if implied."""
+    """Return values in a FITS type, the mask of undefined values, and a unit if implied."""
     values, mask = with_numpys_mask(values), None
     if np.ma.isMaskedArray(values) and np.ma.getmask(values) is not np.ma.nomask:
         mask = np.ma.getmaskarray(values)
         mask = mask if mask.any() else None
     data = np.ma.getdata(values)
     if data.dtype.kind == "T":
-        # An object beside the text may stand for what is missing.
+        # Missing text may be represented by another object.
         cells = data.astype(object)
         missing = np.frompyfunc(lambda cell: not isinstance(cell, str), 1, 1)(cells).astype(bool)
         mask = missing if mask is None else mask | missing
@@ -147,7 +150,7 @@ def _plain(
         missing = np.isnat(data)
         text = np.datetime_as_string(data).astype("S")
         text[missing] = b""
-        # NumPy makes room for years that no date here has.
+        # NumPy reserves width for years that no date here has.
         longest = int(np.char.str_len(text).max(initial=1))
         return text.astype(f"S{longest}"), mask, None
     if kind == "m":
@@ -172,7 +175,7 @@ def _seconds(name: str, data: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _ascii(name: str, data: NDArray[Any]) -> NDArray[np.bytes_]:
-    """Return text as NumPy's S; FITS has the characters from blank to "~" alone."""
+    """Return text as NumPy's S; FITS allows only characters from blank to "~"."""
     if data.dtype.kind == "U":
         try:
             data = np.char.encode(data, "ascii") if data.size else data.astype("S")
@@ -183,7 +186,7 @@ def _ascii(name: str, data: NDArray[Any]) -> NDArray[np.bytes_]:
         return data
     characters = data.reshape(-1, 1).view(np.uint8).reshape(data.size, -1)
     printable = (characters >= 32) & (characters <= 126)
-    # NumPy pads with NUL, which ends a string in FITS; within a string it is not padding.
+    # NumPy pads with NUL, which ends a string in FITS; a NUL within a string is not padding.
     within = np.arange(characters.shape[1]) < np.char.str_len(data).reshape(-1, 1)
     if not (printable | ~within).all():
         raise _not_ascii(name, data)
@@ -206,10 +209,10 @@ def _not_ascii(name: str, data: NDArray[Any]) -> Exception:
 def _filled(
     name: str, data: NDArray[Any], mask: NDArray[np.bool_] | None, null: int | None
 ) -> tuple[NDArray[Any], NDArray[np.bool_] | None, int | None]:
-    """Put what means undefined where it is undefined: (values, mask, TNULL)."""
+    """Fill undefined values with the value for undefined: (values, mask, TNULL)."""
     kind = data.dtype.kind
     if not data.size and kind not in "iu":
-        # The form of the column says what type the values of no row have.
+        # Without rows, the form of the column determines the type.
         return data, None, null
     if null is not None or (kind in "iu" and mask is not None):
         return filled_integers(name, data, mask, null)
@@ -225,7 +228,7 @@ def _filled(
 def filled_integers(
     name: str, data: NDArray[Any], mask: NDArray[np.bool_] | None, null: int | None
 ) -> tuple[NDArray[Any], NDArray[np.bool_] | None, int]:
-    """Put what means undefined into integers: (values, mask, TNULL), one that is free for None."""
+    """Fill undefined integers, by default with an unused value: (values, mask, TNULL)."""
     if data.dtype.kind not in "iu":
         raise usage(
             f"column {name!r} is of {data.dtype}, which has no null of its own",
@@ -260,10 +263,10 @@ def filled_integers(
 
 
 class Occurring:
-    """Which integers of a type occur: each of the short ones, of the long ones the greatest.
+    """Record of the values that occur: all values of types up to 16 bits, else the greatest ones.
 
-    Of integers of more than 16 bits, ``below`` of them below the greatest are known: as many as
-    there are values leave one free.
+    For wider types the greatest value and the ``below`` values beneath it are recorded; one of
+    these stays free if ``below`` is at least the number of values.
 
     >>> import numpy as np
     >>> some = Occurring(np.dtype("u1"))
@@ -276,13 +279,13 @@ class Occurring:
         limits = np.iinfo(dtype)
         self._least, self._greatest = int(limits.min), int(limits.max)
         self._dtype = dtype
-        every = self._greatest - self._least
-        self._known = every if dtype.itemsize <= 2 else min(below, every)
+        span = self._greatest - self._least
+        self._known = span if dtype.itemsize <= 2 else min(below, span)
         self._seen = np.zeros(self._known + 1, bool)
         self._has_least = False
 
     def see(self, values: NDArray[Any]) -> None:
-        """Note values."""
+        """Record values."""
         if not values.size:
             return
         self._has_least |= bool(values.min() == self._least)
@@ -292,19 +295,19 @@ class Occurring:
         self._seen[(wide - wide.dtype.type(first)).astype(np.int64)] = True
 
     def free(self, name: str) -> int:
-        """Return a value that does not occur: as of a column that is there at once, if it is known.
+        """Return a value that does not occur, if possible the same as for a column in one batch.
 
         Raises
         ------
         UsageError
-            No value is free, or none is known.
+            No recorded value is free.
         """
-        # Of signed ones the least; of unsigned ones a great one rather than 0.
+        # Prefer the least value of a signed type; for unsigned types, a great value to 0.
         if self._least and not self._has_least:
             return self._least
-        others = np.flatnonzero(~self._seen)
-        if others.size:
-            return int(others[-1]) + self._greatest - self._known
+        unused = np.flatnonzero(~self._seen)
+        if unused.size:
+            return int(unused[-1]) + self._greatest - self._known
         if not self._has_least:
             return self._least
         raise usage(
@@ -317,16 +320,16 @@ class Occurring:
 
 
 def with_null(column: ColumnData, null: int) -> ColumnData:
-    """Return a column of integers whose undefined elements hold another value.
+    """Return a column of integers whose undefined elements have another value.
 
     Raises
     ------
     UsageError
-        It holds no integers, or the value is none of them or occurs.
+        It has no integers, or the value does not fit their type, or occurs.
     """
     values = elements_of(column.values)
     if not column.rows and values.dtype.kind not in "iu":
         return replace(column, null=null)
     filled, undefined, null = filled_integers(column.name, values, column.undefined, null)
-    made = with_elements(column.values, filled)
-    return replace(column, values=made, undefined=undefined, null=null)
+    cells = with_elements(column.values, filled)
+    return replace(column, values=cells, undefined=undefined, null=null)

@@ -1,7 +1,7 @@
 """Axes: NumPy numbers, FITS letters, and world values along an axis.
 
-It knows names and numbers. The header's arithmetic is the engine's, and sky coordinates are
-astropy's.
+This module handles names and numbers. The engine computes spectral coordinates from the header;
+astropy computes sky coordinates.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: An axis as people name it: a NumPy number, or FITS letters: "x" NAXIS1, "y" NAXIS2, "z" NAXIS3.
+#: An axis as users name it: a NumPy number, or FITS letters: "x" NAXIS1, "y" NAXIS2, "z" NAXIS3.
 Axis = int | str | Sequence[int | str]
 
 #: Spectral types of the FITS Standard (table 25) and of the AIPS convention.
@@ -29,10 +29,10 @@ SPECTRAL_TYPES = (
     "FREQ", "ENER", "WAVN", "VRAD", "WAVE", "VOPT", "ZOPT", "AWAV", "VELO", "BETA", "FELO",
 )  # fmt: skip
 
-#: CTYPE with an algorithm, and with a distortion after it (Standard 8.2): "RA---TAN-SIP"; or a
-#: frequency of GIPSY, with the definition of velocity and the frame: "FREQ-OHEL".
+#: CTYPE with an algorithm and an optional distortion (Standard 8.2): "RA---TAN-SIP"; or a frequency
+#: of GIPSY, with the definition of velocity and the frame: "FREQ-OHEL".
 _CTYPE = re.compile(r"(.{4})-([A-Z0-9]{3}|[OR](?:HEL|LSR))(?:-[A-Z0-9]*)?")
-#: Longitudes and latitudes: GLON, ELAT, and HPLN, MALT of a body.
+#: Longitudes and latitudes on the sky (GLON, ELAT) and on a body (HPLN, MALT).
 _CELESTIAL = re.compile(r"RA|DEC|[A-Z](LON|LAT)|[A-Z]{2}(LN|LT)")
 
 
@@ -44,8 +44,8 @@ class WorldAxis:
     Attributes
     ----------
     name
-        The CTYPE of the coordinate; "LINEAR" where the header gives none, "pixel" for an axis
-        without a coordinate.
+        The CTYPE of the coordinate; "LINEAR" if the header has none, "pixel" for an axis without a
+        coordinate.
     unit
         The unit of ``values``: CUNIT, or the Standard's default for the CTYPE; "pixel" otherwise.
     values
@@ -62,7 +62,7 @@ class WorldAxis:
 
     @property
     def quantity(self) -> astropy.units.Quantity:
-        """The values as a quantity of astropy; dimensionless without a unit.
+        """The values as an astropy Quantity; dimensionless without a unit.
 
         Raises
         ------
@@ -76,10 +76,10 @@ class WorldAxis:
 
 
 def coordinate_type(ctype: str) -> tuple[str, str]:
-    """Return the type of coordinate that a CTYPE names, and the code of its algorithm.
+    """Split a CTYPE into the type of the coordinate and the code of its algorithm.
 
-    A type has four characters, filled by hyphens before the hyphen and three characters of a code
-    (Standard 8.2). Any other text is a name of its own, whose coordinate is linear.
+    A type is padded with hyphens to four characters, before a hyphen and a code of three characters
+    (Standard 8.2). Any other text is the name of a linear coordinate.
 
     >>> coordinate_type("RA---TAN-SIP"), coordinate_type("FREQ"), coordinate_type("FREQUENCY")
     (('RA', 'TAN'), ('FREQ', ''), ('FREQUENCY', ''))
@@ -90,7 +90,7 @@ def coordinate_type(ctype: str) -> tuple[str, str]:
 
 
 def is_spectral(ctype: str) -> bool:
-    """Say whether a CTYPE names a frequency, wavelength, velocity or energy.
+    """Return whether a CTYPE names a frequency, wavelength, velocity or energy.
 
     >>> is_spectral("VELO-LSR"), is_spectral("RA---SIN"), is_spectral("WAVELENGTH")
     (True, False, False)
@@ -99,7 +99,7 @@ def is_spectral(ctype: str) -> bool:
 
 
 def is_celestial(ctype: str) -> bool:
-    """Say whether a CTYPE is of a coordinate on the sky.
+    """Return whether a CTYPE names a celestial coordinate.
 
     >>> [is_celestial(ctype) for ctype in ("DEC--NCP", "GLON-CAR", "HPLN-TAN", "STOKES")]
     [True, True, True, False]
@@ -108,13 +108,13 @@ def is_celestial(ctype: str) -> bool:
 
 
 def is_latitude(ctype: str) -> bool:
-    """Say whether a celestial CTYPE is of the latitude."""
+    """Return whether a celestial CTYPE names a latitude."""
     name = coordinate_type(ctype)[0]
     return name == "DEC" or name.endswith(("LAT", "LT"))
 
 
 def algorithm_of(ctype: str) -> str:
-    """Return the code of a CTYPE that is not linear: "LOG", "TAB", "F2W", ...; "" for others.
+    """Return the algorithm of a nonlinear CTYPE: "LOG", "TAB", "F2W", ...; "" for other CTYPEs.
 
     >>> [algorithm_of(ctype) for ctype in ("VOPT-F2W", "WAVE-LOG", "FELO-HEL", "VELO-LSR")]
     ['F2W', 'LOG', 'F2W', '']
@@ -128,7 +128,7 @@ def algorithm_of(ctype: str) -> str:
 
 
 def counted_axes(ndim: int) -> str:
-    """Return a number of axes in words.
+    """Return a number of axes as text.
 
     >>> counted_axes(1), counted_axes(3)
     ('1 axis', '3 axes')

@@ -8,19 +8,19 @@ from typing import Any
 from tachyfits.base.errors import either, foreign_errors, usage
 from tachyfits.text.units import ANGLE, asked_quantity
 
-#: The widest beam, in degrees.
+#: Maximum width of a beam, in degrees.
 _WIDEST = 360.0
 
 
 def asked_beam(value: Any) -> tuple[float, float, float]:
-    """Return the full widths and the position angle, in degrees, of a beam that a user gives.
+    """Parse a beam given by a user; return its full widths and position angle, in degrees.
 
     Parameters
     ----------
     value
-        Text, an astropy Quantity (a round beam), a pair or three of either (major and minor axis,
-        and the position angle, from north through east), or an object with ``major``, ``minor`` and
-        ``pa`` such as radio_beam's.
+        Text, an astropy Quantity (a round beam), a sequence of two or three of either (major and
+        minor axis, and the position angle from north through east), or an object with ``major``,
+        ``minor`` and ``pa``, such as a beam of radio_beam.
 
     >>> [round(3600 * width) for width in asked_beam("15arcsec, 10arcsec, 30deg")[:2]]
     [15, 10]

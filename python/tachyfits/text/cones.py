@@ -9,7 +9,7 @@ from typing import Any
 from tachyfits.base.errors import foreign_errors, usage
 from tachyfits.text.units import ANGLE, asked_quantity
 
-#: Units of angles in degrees, and angles that have no others.
+#: Units of angles, in degrees.
 _DEGREES = {"": 1.0, "deg": 1.0, "arcmin": 1 / 60, "arcsec": 1 / 3600}
 _SIMPLE = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(|deg|arcmin|arcsec)\s*")
 
@@ -50,9 +50,9 @@ def _degrees(value: Any) -> float:
         return float(value)
     if not isinstance(value, str):
         return float(asked_quantity(value, ANGLE, "deg").to_value("deg"))
-    if simple := _SIMPLE.fullmatch(value):
-        # As astropy, whose import takes most of the time of a command.
-        return float(simple[1]) * _DEGREES[simple[2]]
+    if parsed := _SIMPLE.fullmatch(value):
+        # Same result as astropy, whose import takes most of the time of a command.
+        return float(parsed[1]) * _DEGREES[parsed[2]]
     from astropy.coordinates import Angle
 
     return float(Angle(value.strip()).to_value("deg"))

@@ -1,6 +1,6 @@
 """Sections, channels, rows and records as users write them: counted from 1, x first.
 
-Translated here, and only here, into NumPy's: 0-based, slowest axis first, half-open.
+Only this module translates them into NumPy's convention: 0-based, slowest axis first, half-open.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RANGE = re.compile(
 
 @dataclass(frozen=True)
 class Range:
-    """Pixels of one axis as CFITSIO writes them: 1-based, both ends inside, downwards too.
+    """Pixels of one axis in CFITSIO's syntax: 1-based, both ends included, descending allowed.
 
     ``first`` and ``last`` are None for an open end.
     """
@@ -36,9 +36,9 @@ class Range:
     backwards: bool = False
 
     def to_slice(self, length: int, where: str, what: str = "pixel") -> slice:
-        """Return NumPy's slice of ``length`` pixels, rows, ..., refusing those that do not exist.
+        """Return NumPy's slice of ``length`` pixels, rows, ...; check that the ends exist.
 
-        ``where``: what has them, in messages.
+        ``where`` and ``what`` name the axis and its items in messages.
         """
         first, last = self.first, self.last
         for number in (first, last):
@@ -58,7 +58,7 @@ class Range:
 
 
 def parse_range(text: str) -> Range:
-    """Read ``a:b``, ``a:b:step``, ``a``, ``*``, ``-*`` or ``*:step``; an end may be left out.
+    """Parse ``a:b``, ``a:b:step``, ``a``, ``*``, ``-*`` or ``*:step``; an end may be left out.
 
     >>> parse_range("5:50:2"), parse_range("5:")
     (Range(first=5, last=50, step=2, backwards=False), Range(first=5, last=None, step=1, backwards=False))
@@ -76,19 +76,19 @@ def parse_range(text: str) -> Range:
 
 
 def parse_channels(text: str) -> Range | SpectralRange | list[Range | SpectralRange]:
-    """Read a range of pixels, or one with a unit; several with commas between are a list.
+    """Parse a range of pixels or a range with a unit; comma-separated ranges give a list.
 
     >>> parse_channels("5:50").last, str(parse_channels("100..250 km/s"))
     (50, '100..250 km/s')
     >>> [item.first for item in parse_channels("10:40,80:120")]
     [10, 80]
     """
-    found = [_one_range(part) for part in text.split(",")]
-    return found if len(found) > 1 else found[0]
+    ranges = [_one_range(part) for part in text.split(",")]
+    return ranges if len(ranges) > 1 else ranges[0]
 
 
 def _one_range(text: str) -> Range | SpectralRange:
-    """Read a range of pixels, or one with a unit."""
+    """Parse a range of pixels or a range with a unit."""
     if not re.search("[A-Za-z]", text):
         return parse_range(text)
     from tachyfits.text.spectral_ranges import parse_spectral_range
@@ -97,7 +97,7 @@ def _one_range(text: str) -> Range | SpectralRange:
 
 
 def parse_section(text: str) -> tuple[Range, ...]:
-    """Read ``[1:100,*,5:50:2]``: a range per axis, x first; the brackets may be left out."""
+    """Parse ``[1:100,*,5:50:2]``: one range per axis, x first; brackets are optional."""
     body = text.strip()
     if body.startswith("[") and body.endswith("]"):
         body = body[1:-1]
@@ -105,9 +105,9 @@ def parse_section(text: str) -> tuple[Range, ...]:
 
 
 def numpy_index(section: Sequence[Range], shape: Sequence[int]) -> tuple[slice, ...]:
-    """Return NumPy's index of a section of an image of that (NumPy) shape.
+    """Return the NumPy index of a section of an image with a (NumPy) shape.
 
-    Axes that are not named are taken whole.
+    Axes without a range are selected completely.
 
     >>> numpy_index(parse_section("[2:3,*]"), (7, 5, 4))
     (slice(None, None, None), slice(None, None, 1), slice(1, 3, 1))
@@ -129,9 +129,9 @@ def numpy_index(section: Sequence[Range], shape: Sequence[int]) -> tuple[slice, 
 def fits_position(
     index: Sequence[int] | None, section: Sequence[slice], shape: Sequence[int]
 ) -> list[int] | None:
-    """Return a NumPy index within a section as the image's pixel: x first, counted from 1.
+    """Convert a NumPy index within a section to a pixel of the image: x first, counted from 1.
 
-    Axes after those of the section are taken whole.
+    Axes after the last one of the section are selected completely.
 
     >>> fits_position((2, 4), (slice(0, 9, 2),), (9, 10)), fits_position((0,), (slice(8, None, -1),), (9,))
     ([5, 5], [9])
@@ -139,12 +139,12 @@ def fits_position(
     if index is None:
         return None
     slices = [*section, *[slice(None)] * (len(shape) - len(section))]
-    places = zip(index, slices, shape, strict=True)
-    return [range(length)[piece][at] + 1 for at, piece, length in places][::-1]
+    axes = zip(index, slices, shape, strict=True)
+    return [range(length)[piece][offset] + 1 for offset, piece, length in axes][::-1]
 
 
 def parse_points(text: str) -> list[tuple[float, float]]:
-    """Read the points of a path, ``x,y x,y ...``, as they are written.
+    """Parse the points of a path, ``x,y x,y ...``, without a change of convention.
 
     >>> parse_points("10,20 30.5, 40")
     [(10.0, 20.0), (30.5, 40.0)]

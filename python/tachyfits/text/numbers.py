@@ -6,7 +6,7 @@ import math
 
 
 def parse_numbers(text: str, most: int | None = None) -> tuple[float, ...] | None:
-    """Return finite numbers with commas between, no more than ``most``; None of other texts.
+    """Parse at most ``most`` comma-separated finite numbers; return None for other texts.
 
     >>> parse_numbers("1,2.5, -3"), parse_numbers("1,2,3", most=2)
     ((1.0, 2.5, -3.0), None)
@@ -15,8 +15,8 @@ def parse_numbers(text: str, most: int | None = None) -> tuple[float, ...] | Non
     """
     parts = text.split(",", -1 if most is None else most)
     try:
-        found = tuple(map(float, parts))
+        numbers = tuple(map(float, parts))
     except ValueError:
         return None
-    is_long = most is not None and len(found) > most
-    return None if is_long or not all(map(math.isfinite, found)) else found
+    is_long = most is not None and len(numbers) > most
+    return None if is_long or not all(map(math.isfinite, numbers)) else numbers

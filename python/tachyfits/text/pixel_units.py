@@ -1,7 +1,7 @@
-"""Units of pixels (BUNIT): the one grammar of brightness, as FITS, CASA, AIPS and MUSE write it.
+"""Units of pixels (BUNIT): brightness as FITS, CASA, AIPS and MUSE write it.
 
-`text.units` reads units of axes and columns, which have other words: ``B`` is a byte in a column,
-and a beam beside a jansky. astropy is imported when a unit has to be parsed.
+`text.units` parses units of axes and columns, whose words differ: ``B`` is a byte in a column, but
+a beam after a jansky. astropy is only imported to parse a unit.
 """
 
 from __future__ import annotations
@@ -16,48 +16,48 @@ from tachyfits.text.units import SPECTRAL, fits_unit, unit_text
 if TYPE_CHECKING:
     from astropy.units import UnitBase
 
-#: Words of pixels, in any letter case, and their names in the Standard.
+#: Words in units of pixels, in any letter case, and their names in the Standard.
 _WORDS = {
     "bm": "beam", "beams": "beam", "spaxel": "pixel", "spaxels": "pixel", "spax": "pixel",
     "px": "pixel", "phot": "photon", "phots": "photon", "photons": "photon",
 }  # fmt: skip
 _WORD = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(_WORDS)})(?![A-Za-z])", re.IGNORECASE)
 
-#: AIPS writes JY/B; nothing else in an image is per B, which is a byte elsewhere.
+#: AIPS writes JY/B for Jy/beam; elsewhere B is a byte, which images do not use.
 _PER_B = re.compile(r"/\s*B(?![A-Za-z])", re.IGNORECASE)
 
-#: AIPS, CASA and MIRIAD mean the product by Jy/beam.km/s; read by the rules, km/s would divide.
+#: AIPS, CASA and MIRIAD mean a product by Jy/beam.km/s; by the Standard's rules km would divide.
 _PER = re.compile(r"/\s*(beam|pix|pixel)\s*[ .*]\s*(?=[A-Za-z])", re.IGNORECASE)
 
-#: Brackets around all, as around variances of MUSE: (10**(-20)*erg/s/cm**2/Angstrom)**2.
+#: Brackets around the whole unit, as in variances of MUSE: (10**(-20)*erg/s/cm**2/Angstrom)**2.
 _POWER_OF_ALL = re.compile(r"\s*\((?P<unit>.*)\)\s*(?:(?:\*\*|\^)\s*\(?(?P<power>[-+]?\d+)\)?)?\s*")
 
-#: ``A`` alone, with a prefix or without: ampere in the Standard, ångström in many files.
+#: ``A`` as a word, with an optional prefix: ampere in the Standard, ångström in many files.
 _LETTER_A = re.compile(r"(?<![A-Za-z])(m?)A(?![A-Za-z])")
 
-#: Janskys in capitals, whose prefix may be milli or mega.
+#: Janskys in capitals: the prefix may be milli or mega.
 _CAPITALS = re.compile(r"(?<![A-Za-z])MJY(?![A-Za-z])")
 
-#: Flux densities, and what detectors count, in a wavelength interval.
+#: Flux densities per wavelength interval, and units that detectors count.
 _PER_WAVELENGTH = ("erg s-1 cm-2 Angstrom-1", "photon s-1 cm-2 Angstrom-1")
 _COUNTED = ("count", "photon", "electron", "adu", "DN")
 
 
 @functools.lru_cache(maxsize=512)
 def pixel_unit(text: str) -> UnitBase | None:
-    """Return the unit of pixels by its text (BUNIT); None for an unknown one.
+    """Parse the unit of pixels (BUNIT); return None if it is unknown.
 
-    ``A`` is an ångström where that makes a brightness of the unit, and an ampere elsewhere.
+    ``A`` is an ångström if the unit is then a brightness, else an ampere.
 
     >>> pixel_unit("JY/B*M/S"), pixel_unit("mJy/bm"), pixel_unit("W.U.")
     (Unit("Jy m / (beam s)"), Unit("mJy / beam"), None)
     >>> pixel_unit("10^-20 erg/s/cm^2/A"), pixel_unit("A/m2")
     (Unit("1e-20 erg / (Angstrom s cm2)"), Unit("A / m2"))
     """
-    if whole := _POWER_OF_ALL.fullmatch(text):
-        inner = pixel_unit(whole["unit"])
+    if bracketed := _POWER_OF_ALL.fullmatch(text):
+        inner = pixel_unit(bracketed["unit"])
         if inner is not None:
-            return inner ** int(whole["power"] or 1)
+            return inner ** int(bracketed["power"] or 1)
     words = re.sub(r"\s+per\s+", "/", text, flags=re.IGNORECASE)
     words = _WORD.sub(lambda word: _WORDS[word[0].lower()], _PER_B.sub("/beam", words))
     words = _PER.sub(r" \1-1 ", words)
@@ -70,23 +70,25 @@ def pixel_unit(text: str) -> UnitBase | None:
 
 
 def _is_per_wavelength(unit: UnitBase) -> bool:
-    """Say whether a unit is a flux density or a number of counts in a wavelength interval."""
+    """Return whether a unit is a flux density or a count per wavelength interval."""
     import astropy.units as u
 
     powers = powers_of(unit)
-    # Solid angles beside it change nothing.
-    plain = unit
+    # Factors of solid angles do not matter.
+    stripped = unit
     for angle in (u.beam, u.pix, u.rad):
-        plain = plain * angle ** -powers.get(angle, 0)
-    if any(plain.is_equivalent(u.Unit(kind)) for kind in _PER_WAVELENGTH):
+        stripped = stripped * angle ** -powers.get(angle, 0)
+    if any(stripped.is_equivalent(u.Unit(kind)) for kind in _PER_WAVELENGTH):
         return True
-    whole = plain * u.Angstrom
+    per_cell = stripped * u.Angstrom
     kinds = [u.Unit(kind) for kind in _COUNTED]
-    return any(whole.is_equivalent(kind / per) for kind in kinds for per in (1, u.s, u.s * u.m**2))
+    return any(
+        per_cell.is_equivalent(kind / per) for kind in kinds for per in (1, u.s, u.s * u.m**2)
+    )
 
 
 def certain_pixel_unit(text: str | None) -> UnitBase:
-    """Return the unit of pixels for a conversion; UsageError for an unknown or ambiguous one."""
+    """Parse the unit of pixels to convert; raise UsageError if it is unknown or ambiguous."""
     unit = pixel_unit(text) if text else None
     meanings = _meanings(text) if text else ""
     if meanings:
@@ -104,7 +106,7 @@ def certain_pixel_unit(text: str | None) -> UnitBase:
 
 
 def _meanings(text: str) -> str:
-    """Return what the words of an ambiguous unit can mean; "" for others."""
+    """Describe the possible meanings of an ambiguous unit; "" if it is not ambiguous."""
     if _CAPITALS.search(text) and not re.search(r"[a-z]", text):
         return "MJY is mJy in some files and MJy in others"
     unit = pixel_unit(text) if _LETTER_A.search(text) else None
@@ -112,16 +114,18 @@ def _meanings(text: str) -> str:
         return ""
     import astropy.units as u
 
-    # Amperes are what makes sense elsewhere: A/m2, V/A.
-    other = fits_unit(_LETTER_A.sub(r"\1Angstrom", text))
+    # In other units only the ampere makes sense: A/m2, V/A.
+    by_angstrom = fits_unit(_LETTER_A.sub(r"\1Angstrom", text))
     kinds = (u.W / u.m, u.J / u.m)
-    if other is None or (len(other.bases) > 1 and not any(map(other.is_equivalent, kinds))):
+    if by_angstrom is None or (
+        len(by_angstrom.bases) > 1 and not any(map(by_angstrom.is_equivalent, kinds))
+    ):
         return ""
     return "A is an ampere in the Standard, and an ångström in many files"
 
 
 def asked_pixel_unit(text: str, source: UnitBase | None = None) -> UnitBase:
-    """Return a unit of values that a user gives; UsageError for an unknown or ambiguous one.
+    """Parse a unit of values given by a user; raise UsageError if it is unknown or ambiguous.
 
     ``source``: the unit of the values, which decides between two meanings.
 
@@ -145,7 +149,7 @@ def asked_pixel_unit(text: str, source: UnitBase | None = None) -> UnitBase:
 
 
 def unknown_unit(text: str | None) -> Exception:
-    """Return the error of values whose own unit is unknown, or missing."""
+    """Return the error for values whose unit is unknown or missing."""
     if not text:
         return usage(
             "invalid unit: the values have none (BUNIT), so they cannot be converted",
@@ -166,67 +170,67 @@ def unknown_unit(text: str | None) -> Exception:
     )
 
 
-def split_units(given: Any, like: tuple[str, ...] = SPECTRAL) -> tuple[str | None, str | None]:
-    """Return the unit of coordinates and the unit of values that a user gives together.
+def split_units(unit_input: Any, like: tuple[str, ...] = SPECTRAL) -> tuple[str | None, str | None]:
+    """Split units given by a user into a unit of coordinates and a unit of values.
 
     Parameters
     ----------
-    given
+    unit_input
         One unit, or several: text with commas, a unit of astropy, or a pair of either.
     like
-        Units of the kinds that coordinates can have; any other is one of values.
+        Units of the physical types of coordinates; any other unit is a unit of values.
 
     Raises
     ------
     UsageError
-        A unit is unknown or ambiguous, or two are of the same kind.
+        A unit is unknown or ambiguous, or both are units of coordinates or of values.
 
     >>> split_units("km/s"), split_units("K"), split_units("K, GHz")
     (('km/s', None), (None, 'K'), ('GHz', 'K'))
     """
-    parts = given.split(",") if isinstance(given, str) else given
+    parts = unit_input.split(",") if isinstance(unit_input, str) else unit_input
     texts = [str(part).strip() for part in (parts if isinstance(parts, (list, tuple)) else [parts])]
-    # The unit of a header may be unknown.
+    # Skip unknown units: `like` may come from a header.
     kinds = {kind: unit for kind in like if (unit := fits_unit(kind)) is not None}
-    found: list[str | None] = [None, None]
+    units: list[str | None] = [None, None]
     for text in texts:
         unit = fits_unit(text, tuple(kinds)) if text else None
-        place = 0
+        slot = 0
         if unit is None or not any(unit.is_equivalent(kind) for kind in kinds.values()):
             asked_pixel_unit(text)
-            place = 1
-        if found[place] is not None:
-            what = ("coordinates", "values")[place]
+            slot = 1
+        if units[slot] is not None:
+            quantity = ("coordinates", "values")[slot]
             raise usage(
-                f"invalid unit {given!r}: expected one unit of {what}, found two",
+                f"invalid unit {unit_input!r}: expected one unit of {quantity}, found two",
                 'write one of each: "K, km/s"',
             )
-        found[place] = text
-    return found[0], found[1]
+        units[slot] = text
+    return units[0], units[1]
 
 
-def product_text(one: str | None, other: str) -> str:
-    """Return the product of two units of a header, the first possibly none.
+def product_text(first: str | None, second: str) -> str:
+    """Return the product of two units of a header; the first may be None.
 
     >>> product_text("JY/BEAM", "km/s"), product_text(None, "Hz"), product_text("W.U.", "Hz")
     ('Jy beam-1 km s-1', 'Hz', 'W.U. Hz')
     """
-    return " ".join(_standard_text(text) for text in (one or "", other) if text.strip())
+    return " ".join(_standard_text(text) for text in (first or "", second) if text.strip())
 
 
 def _standard_text(text: str) -> str:
-    """Return a unit as the Standard writes it; unchanged if it is unknown."""
+    """Return a unit in the syntax of the Standard; unchanged if it is unknown."""
     unit = pixel_unit(text)
     try:
         return text.strip() if unit is None else unit_text(unit)
     except ValueError:
-        # Units that FITS has no name for: those that a file may have are written as it has them.
+        # FITS has no name for the unit: keep the text of the file.
         return text.strip()
 
 
 @functools.lru_cache(maxsize=512)
 def beam_power(text: str | None) -> float | None:
-    """Return the power of the beam in a unit of pixels; None where the unit is unknown.
+    """Return the power of the beam in a unit of pixels; None if the unit is unknown.
 
     >>> beam_power("Jy/beam"), beam_power("Jy2/beam2"), beam_power("K (main beam)")
     (-1.0, -2.0, 0.0)
@@ -235,7 +239,7 @@ def beam_power(text: str | None) -> float | None:
 
     if not text:
         return 0.0
-    # The power is the same, whatever the prefix is.
+    # The prefix does not change the power.
     unit = pixel_unit(_CAPITALS.sub("Jy", text))
     if unit is None:
         return None

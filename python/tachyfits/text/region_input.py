@@ -1,7 +1,7 @@
 """Regions as users give them: objects, text, files, masks, and objects of astropy.
 
-It decides what something is; the shapes of astropy-regions and files of DS9 and CASA are read by
-`interop.regions` and `interop.region_files`, which are above this layer.
+This module detects the form of the input. `interop.regions` and `interop.region_files`, in a layer
+above, read shapes of astropy-regions and files of DS9 and CASA.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from tachyfits.text.sky_regions import SkyRegion
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Forms of one region, and of several.
+#: Accepted types of a single region, and of one or several.
 OneRegion: TypeAlias = "Region | str | os.PathLike[str] | NDArray[Any]"
 Regions: TypeAlias = "OneRegion | Sequence[OneRegion] | None"
 
-#: Endings of files of regions.
+#: Suffixes of region files.
 _FILES = (".reg", ".crtf", ".crf", ".ds9")
-#: Endings of masks.
+#: Suffixes of mask files.
 _MASKS = (".fits", ".fit", ".fts", ".fits.gz")
 
 
 @public
 def region(given: Any) -> Region:
-    """Return a region of what describes one.
+    """Return a region from an object, text, a file, a position or a mask.
 
     Parameters
     ----------
@@ -42,19 +42,19 @@ def region(given: Any) -> Region:
         in DS9, or with a frame ``"icrs; circle(5:34:32, 22.01, 30arcsec)"``; several shapes
         are separated by ";", and ``-`` before one excludes it. The name of a region file of DS9 or
         CASA, or their text (these need the package ``regions``). An astropy SkyCoord: the pixel
-        that has it. A region of the package ``regions``. A mask: an array of the shape of a plane,
-        or the name of a FITS file with one; pixels that are not 0 (and not NaN) belong to it.
+        that contains it. A region of the package ``regions``. A mask: an array of the shape of a
+        plane, or the name of a FITS file with one; pixels that are neither 0 nor NaN belong to it.
 
     Returns
     -------
     Region
-        One region. Of a file with several shapes it has the pixels of all, with a warning;
-        `tachyfits.regions` returns each.
+        One region. For a file with several shapes, the union of all of them, with a warning;
+        `tachyfits.regions` returns each shape.
 
     Raises
     ------
     UsageError
-        It is none of these, or text that cannot be read.
+        The input has another type, or its text cannot be parsed.
 
     Examples
     --------
@@ -66,14 +66,14 @@ def region(given: Any) -> Region:
     """
     parts = _parts_of(given)
     if parts is not None:
-        found = each_of(parts)
+        shapes = each_of(parts)
         if not parts:
             raise usage("an empty list of regions", f"use {REGION_FORMS}")
-        if len(found) > 1:
+        if len(shapes) > 1:
             name = os.fspath(given) if isinstance(given, (str, os.PathLike)) else "the list"
             name = "the text" if "\n" in name else name
             warn(
-                f"{name}: its {len(found)} shapes are one region here, with the pixels of all; "
+                f"{name}: its {len(shapes)} shapes are one region here, with the pixels of all; "
                 + either("tf.regions() gives each of them", "spectrum and stats take each of them")
             )
         return union_of(parts)
@@ -81,7 +81,7 @@ def region(given: Any) -> Region:
 
 
 def regions(given: Any) -> list[Region]:
-    r"""Return the regions of a file, or of a list: each shape for itself, with its label.
+    r"""Return the regions of a file or a list: one per shape, with its label.
 
     Functions that take a list of regions use it, so that a file of three shapes gives three
     spectra.
@@ -89,10 +89,10 @@ def regions(given: Any) -> list[Region]:
     Parameters
     ----------
     given
-        The name of a region file of DS9 or CASA, or its text: a region for each shape that is
-        included, without the pixels of shapes that are excluded after it (in files of DS9, of all
-        excluded ones). ``Region.label`` has the text beside a shape. A list of anything that
-        `tachyfits.region` takes, of files among others. Anything else is one region.
+        The name of a region file of DS9 or CASA, or its text: one region per included shape,
+        without the pixels of the shapes excluded after it (in DS9 files, of all excluded shapes).
+        ``Region.label`` is the text beside a shape. Or a list of anything that `tachyfits.region`
+        accepts, including files. Anything else is one region.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def regions(given: Any) -> list[Region]:
     IoError
         The file does not exist.
     UsageError
-        It describes no region.
+        The input does not describe a region.
 
     Examples
     --------
@@ -118,26 +118,26 @@ def regions(given: Any) -> list[Region]:
     return listed_regions(given)[0]
 
 
-def listed_regions(given: Any) -> tuple[list[Region], bool]:
-    """Return the regions of an argument that takes several, and whether it has several.
+def listed_regions(value: Any) -> tuple[list[Region], bool]:
+    """Return the regions of an argument, and whether the argument is a list.
 
-    A file of one shape is one region.
+    A file with a single shape is not a list.
 
     >>> len(listed_regions(["circle(1,1,1)"])[0]), listed_regions("circle(1,1,1)")[1]
     (1, False)
     """
-    is_list = _is_list(given)
-    found: list[Region] = []
-    for item in given if is_list and not _is_shapes(given) else [given]:
+    is_list = _is_list(value)
+    result: list[Region] = []
+    for item in value if is_list and not _is_shapes(value) else [value]:
         parts = _parts_of(item)
-        found += [_one(item)] if parts is None else each_of(parts) if parts else []
-    return found, is_list or len(found) > 1
+        result += [_one(item)] if parts is None else each_of(parts) if parts else []
+    return result, is_list or len(result) > 1
 
 
-def _parts_of(given: Any) -> Parts | None:
+def _parts_of(value: Any) -> Parts | None:
     """Return the shapes of a region file, of its text, or of a list of astropy-regions."""
-    if isinstance(given, (str, os.PathLike)):
-        text = os.fspath(given)
+    if isinstance(value, (str, os.PathLike)):
+        text = os.fspath(value)
         if not isinstance(text, str):
             raise usage(f"invalid region {text!r}: expected text", f"use {REGION_FORMS}")
         if _is_file_name(text):
@@ -147,69 +147,69 @@ def _parts_of(given: Any) -> Parts | None:
             of_text: Parts = upper.parts_of_text(text)
             return of_text
         return None
-    if _is_shapes(given):
-        shapes: Parts = upper.parts_of_astropy(given)
+    if _is_shapes(value):
+        shapes: Parts = upper.parts_of_astropy(value)
         return shapes
     return None
 
 
-def _one(given: Any) -> Region:
-    """Return the region of anything that has no list of shapes."""
-    if isinstance(given, Region):
-        return given
-    if isinstance(given, (str, os.PathLike)):
-        text = os.fspath(given)
+def _one(value: Any) -> Region:
+    """Return the region of an input that is not a list of shapes."""
+    if isinstance(value, Region):
+        return value
+    if isinstance(value, (str, os.PathLike)):
+        text = os.fspath(value)
         if "\n" not in text and text.lower().endswith(_MASKS):
             return MaskRegion(*upper.mask_of_file(text))
         return parse_region(text)
-    if hasattr(given, "spherical"):
-        return SkyRegion.point(given)
-    if _is_foreign(given):
-        found: Region = upper.region_of_astropy(given)
-        return found
-    if _is_plane(given):
+    if hasattr(value, "spherical"):
+        return SkyRegion.point(value)
+    if _is_foreign(value):
+        shape: Region = upper.region_of_astropy(value)
+        return shape
+    if _is_plane(value):
         with foreign_errors("invalid mask", "give an array of numbers of the shape of a plane"):
-            pixels = np.asarray(np.ma.filled(given, 0) if np.ma.isMaskedArray(given) else given)
-            inside = np.asarray((pixels != 0) & (pixels == pixels), dtype=np.bool_)
-        grid = given._grid() if hasattr(type(given), "_grid") else None
-        return MaskRegion(np.ascontiguousarray(inside), grid)
+            pixels = np.asarray(np.ma.filled(value, 0) if np.ma.isMaskedArray(value) else value)
+            mask = np.asarray((pixels != 0) & (pixels == pixels), dtype=np.bool_)
+        grid = value._grid() if hasattr(type(value), "_grid") else None
+        return MaskRegion(np.ascontiguousarray(mask), grid)
     raise usage(
-        f"invalid region {given!r}: expected a region, text, a SkyCoord or a mask",
+        f"invalid region {value!r}: expected a region, text, a SkyCoord or a mask",
         either("use tf.Circle(x, y, radius), or text: ", "use ", "use ") + REGION_FORMS,
     )
 
 
-def _is_list(given: Any) -> bool:
-    """Say whether something is several regions, each for itself."""
-    if isinstance(given, (Region, str, bytes, os.PathLike)) or _is_plane(given):
+def _is_list(value: Any) -> bool:
+    """Return whether the input is a list of regions."""
+    if isinstance(value, (Region, str, bytes, os.PathLike)) or _is_plane(value):
         return False
-    if hasattr(given, "spherical"):
-        return not given.isscalar
+    if hasattr(value, "spherical"):
+        return not value.isscalar
     try:
-        iter(given), len(given)
+        iter(value), len(value)
     except TypeError:
         return False
     return True
 
 
-def _is_foreign(given: Any) -> bool:
-    """Say whether something is of the package ``regions``."""
-    return type(given).__module__.partition(".")[0] == "regions"
+def _is_foreign(value: Any) -> bool:
+    """Return whether the object belongs to the package ``regions``."""
+    return type(value).__module__.partition(".")[0] == "regions"
 
 
-def _is_shapes(given: Any) -> bool:
-    """Say whether something is a list of shapes of the package ``regions``."""
-    return _is_foreign(given) and type(given).__name__ == "Regions"
+def _is_shapes(value: Any) -> bool:
+    """Return whether the object is a ``Regions`` list of the package ``regions``."""
+    return _is_foreign(value) and type(value).__name__ == "Regions"
 
 
-def _is_plane(given: Any) -> bool:
-    """Say whether something is an array of two axes, or an image."""
-    return getattr(given, "ndim", None) == 2 and hasattr(given, "__array__")
+def _is_plane(value: Any) -> bool:
+    """Return whether the object is a 2-D array or a 2-D image."""
+    return getattr(value, "ndim", None) == 2 and hasattr(value, "__array__")
 
 
 def _is_file_name(text: str) -> bool:
-    """Say whether text names a file of regions, which need not exist."""
+    """Return whether the text names a region file; the file need not exist."""
     if "\n" in text or text.lower().endswith(_MASKS):
         return False
-    ending = os.path.splitext(text.lower())[1]
-    return ending in _FILES or ("(" not in text and "[" not in text and os.path.exists(text))
+    suffix = os.path.splitext(text.lower())[1]
+    return suffix in _FILES or ("(" not in text and "[" not in text and os.path.exists(text))

@@ -1,8 +1,8 @@
-"""Regions as text: shapes in the syntax of DS9, in a frame, and positions as SODA has them.
+"""Regions as text: shapes in the syntax of DS9, with a frame, and positions of SODA.
 
 ``circle(512,480,12)`` is in image pixels, counted from 1 as in DS9; ``icrs; circle(5:34:32, 22.01,
-30")`` on the sky. Several shapes are separated by ";" or lines, ``-`` before one removes it. Files
-of DS9 and CASA are read by astropy-regions (`interop.regions`).
+30")`` is on the sky. Shapes are separated by ";" or newlines; ``-`` before a shape removes it.
+astropy-regions reads files of DS9 and CASA (`interop.regions`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ REGION_FORMS = (
     "polygon(x1,y1,x2,y2,x3,y3), point(x,y) or line(x1,y1,x2,y2)"
 )
 
-# Each blank can be read in one way alone: text of clients must not take long to refuse.
+# Each blank matches in one way only, to avoid backtracking: clients may send any text.
 _SHAPE = re.compile(
     r"(?P<sign>[-+!]?)\s*(?P<name>[A-Za-z]+)"
     r"(?:\s*\((?P<inside>[^()]*)\)\s*|\s+(?P<bare>[^()#\s][^()#]*))(?:#.*)?",
@@ -55,19 +55,19 @@ _SEXAGESIMAL = re.compile(
     r"([-+]?)(\d+)(?::|(?P<h>[hd]))(\d+)(?::|m)(\d+(?:\.\d*)?|\.\d+)s?", re.IGNORECASE
 )
 
-#: Frames whose longitudes are right ascensions: hours where they are sexagesimal.
+#: Frames whose longitudes are right ascensions: sexagesimal values are in hours.
 _EQUATORIAL = ("icrs", "fk5", "fk4")
 
 _IMAGE, _PHYSICAL = "image", "physical"
 
 
 def parse_region(text: str) -> Region:
-    """Read one or several shapes, in DS9's syntax; pixels are counted from 1.
+    """Parse one or several shapes in DS9's syntax; pixels are counted from 1.
 
     Raises
     ------
     UsageError
-        The text has no shape, or one that cannot be read.
+        The text has no shape, or an invalid shape.
 
     >>> parse_region("circle(512, 480, 12)")
     Circle(x=511.0, y=479.0, radius=12.0)
@@ -76,10 +76,10 @@ def parse_region(text: str) -> Region:
     >>> [added for added, _ in parse_region("circle(9,9,5); -circle(9,9,2)").parts]
     [True, False]
     """
-    frame, found = _IMAGE, []
-    # Properties of a shape, such as text={a; b}, may have any characters.
-    bare = re.sub(r"\{[^{}\n]*\}", "", text)
-    pieces = [piece for line in bare.splitlines() for piece in line.split(";") if piece.strip()]
+    frame, parts = _IMAGE, []
+    # Remove properties of shapes, such as text={a; b}, which may contain any characters.
+    stripped = re.sub(r"\{[^{}\n]*\}", "", text)
+    pieces = [piece for line in stripped.splitlines() for piece in line.split(";") if piece.strip()]
     for piece in pieces:
         words = piece.strip()
         if words.startswith("#"):
@@ -91,30 +91,30 @@ def parse_region(text: str) -> Region:
         if match is None:
             _refuse_word(words, text)
         assert match is not None
-        inside = match["inside"] if match["inside"] is not None else match["bare"]
+        arguments = match["inside"] if match["inside"] is not None else match["bare"]
         if match["inside"] is None:
             if not match["name"].isupper() or frame != _IMAGE:
                 raise usage(
                     f"invalid region {text!r}: expected the numbers in parentheses",
                     f"use {REGION_FORMS}; or a position of SODA: CIRCLE 83.63 22.01 0.1",
                 )
-            # As SODA writes positions, which are of ICRS.
-            found.append((True, _soda(match["name"].lower(), inside, text)))
+            # The syntax of SODA, whose positions are in ICRS.
+            parts.append((True, _soda(match["name"].lower(), arguments, text)))
         else:
-            shape = _shape(match["name"].lower(), inside, frame, text)
-            found.append((match["sign"] not in ("-", "!"), shape))
-    if not found:
+            shape = _shape(match["name"].lower(), arguments, frame, text)
+            parts.append((match["sign"] not in ("-", "!"), shape))
+    if not parts:
         raise usage(f"invalid region {text!r}: expected a shape", f"use {REGION_FORMS}")
-    # In DS9, what is excluded stays so whatever follows.
-    return union_of(sorted(found, key=lambda part: not part[0]))
+    # In DS9, an excluded pixel stays excluded whatever follows.
+    return union_of(sorted(parts, key=lambda part: not part[0]))
 
 
-#: Beginnings and words of region files that text of one region does not have.
+#: Words that occur in region files but not in the text of a single region.
 _OF_FILES = ("#CRTF", "# Region file", "[[", "global ")
 
 
 def is_file_text(text: str) -> bool:
-    """Say whether text is that of a region file of DS9 or CASA, not a region alone.
+    """Return whether the text is a region file of DS9 or CASA, not a single region.
 
     >>> is_file_text("circle[[30deg,20deg],20arcsec]"), is_file_text("circle(30,20,5)")
     (True, False)
@@ -123,13 +123,13 @@ def is_file_text(text: str) -> bool:
 
 
 def parse_position(text: str) -> Region:
-    """Read a POS of SODA, in degrees of ICRS: CIRCLE, RANGE or POLYGON.
+    """Parse a POS of SODA, in degrees of ICRS: CIRCLE, RANGE or POLYGON.
 
     >>> parse_position("CIRCLE 12 34 0.1").sizes
     (0.1, 0.1)
     """
-    name, _, rest = " ".join(text.split()).partition(" ")
-    return _soda(name.lower(), rest, text)
+    name, _, arguments = " ".join(text.split()).partition(" ")
+    return _soda(name.lower(), arguments, text)
 
 
 def _refuse_word(words: str, text: str) -> None:
@@ -138,18 +138,18 @@ def _refuse_word(words: str, text: str) -> None:
     raise usage(f"invalid region {text!r}", f"use {REGION_FORMS}, after a frame: 'icrs; ...'")
 
 
-def _soda(name: str, words: str, text: str) -> Region:
-    """Return a shape of SODA, whose numbers are degrees of ICRS with blanks between."""
-    given = words.split()
+def _soda(name: str, arguments: str, text: str) -> Region:
+    """Return a shape of SODA from numbers in degrees of ICRS, separated by blanks."""
+    words = arguments.split()
     pattern = _BOUND if name == "range" else _NUMBER
-    numbers = [float(word) for word in given if re.fullmatch(pattern, word, re.IGNORECASE)]
-    if len(numbers) < len(given):
+    numbers = [float(word) for word in words if re.fullmatch(pattern, word, re.IGNORECASE)]
+    if len(numbers) < len(words):
         numbers = []
     if name == "circle" and len(numbers) == 3 and numbers[2] > 0:
         return SkyRegion.circle(numbers[:2], numbers[2])
     if name == "range" and len(numbers) == 4 and numbers[2] <= numbers[3]:
         west, east, south, north = numbers
-        # Open ends: longitudes run from 0 to 360.
+        # An infinite bound is an open end: longitudes run from 0 to 360.
         longitudes = (west if math.isfinite(west) else 0.0, east if math.isfinite(east) else 360.0)
         return SkyRegion.range(longitudes, (max(-90.0, south), min(90.0, north)))
     if name == "polygon" and len(numbers) >= 6 and len(numbers) % 2 == 0:
@@ -161,8 +161,8 @@ def _soda(name: str, words: str, text: str) -> Region:
     )
 
 
-def _shape(name: str, inside: str, frame: str, text: str) -> Region:
-    words = [word for word in re.split(r"\s*,\s*|\s+", inside.strip()) if word]
+def _shape(name: str, arguments: str, frame: str, text: str) -> Region:
+    words = [word for word in re.split(r"\s*,\s*|\s+", arguments.strip()) if word]
     if frame in (_IMAGE, _PHYSICAL):
         region = _in_pixels(name, [_pixels(word, text) for word in words], text)
         if frame == _PHYSICAL:
@@ -187,7 +187,7 @@ def _pixels(word: str, text: str) -> float:
 
 
 def _in_pixels(name: str, numbers: Sequence[float], text: str) -> Region:
-    """Return a shape in pixels from numbers; positions are counted from 1."""
+    """Return a shape in pixels from its numbers; positions are counted from 1."""
     reader = _PIXEL_SHAPES.get(name)
     if reader is None:
         raise usage(f"invalid shape {name!r}", f"use {REGION_FORMS}")
@@ -198,19 +198,19 @@ def _in_pixels(name: str, numbers: Sequence[float], text: str) -> Region:
     return build(numbers)
 
 
-def _check_count(given: Sequence[object], counts: tuple[int, ...], name: str, text: str) -> None:
+def _check_count(items: Sequence[object], counts: tuple[int, ...], name: str, text: str) -> None:
     if counts:
-        if len(given) in counts:
+        if len(items) in counts:
             return
-        wanted = " or ".join(map(str, counts))
+        expected = " or ".join(map(str, counts))
         raise usage(
-            f"invalid region {text!r}: {name} has {len(given)} numbers instead of {wanted}",
+            f"invalid region {text!r}: {name} has {len(items)} numbers instead of {expected}",
             f"use {REGION_FORMS}",
         )
-    least, what = (6, "three") if name == "polygon" else (4, "two")
-    if len(given) < least or len(given) % 2:
+    minimum, minimum_pairs = (6, "three") if name == "polygon" else (4, "two")
+    if len(items) < minimum or len(items) % 2:
         raise usage(
-            f"invalid region {text!r}: expected {what} or more pairs of numbers",
+            f"invalid region {text!r}: expected {minimum_pairs} or more pairs of numbers",
             f"use {REGION_FORMS}",
         )
 
@@ -242,7 +242,7 @@ def _elliptical_ring(n: Sequence[float]) -> Region:
     return annulus(_ellipse((*n[:4], *angle)), _ellipse((*n[:2], *n[4:6], *angle)))
 
 
-#: How many numbers a shape has (none: pairs), and what it is made by.
+#: Per shape: the accepted counts of numbers (empty: any number of pairs), and its constructor.
 _PIXEL_SHAPES: dict[str, tuple[tuple[int, ...], Callable[[Sequence[float]], Region]]] = {
     "circle": ((3,), _circle),
     "box": ((4, 5), _box),
@@ -253,7 +253,7 @@ _PIXEL_SHAPES: dict[str, tuple[tuple[int, ...], Callable[[Sequence[float]], Regi
     "point": ((2,), lambda n: Point(n[0] - 1, n[1] - 1)),
     "line": ((), lambda n: Line(tuple(_pairs(n)))),
 }
-# DS9 writes a ring of ellipses as an ellipse with two pairs of semi-axes.
+# DS9 writes an elliptical ring as an ellipse with two pairs of semi-axes.
 _RINGS = (6, 7)
 
 
@@ -315,9 +315,9 @@ def _sexagesimal(match: re.Match[str]) -> float:
 def _angle(word: str, text: str) -> float:
     match = _WITH_UNIT.fullmatch(word)
     unit = match[2].lower() if match else ""
-    other = fits_unit(match[2], ANGLE) if match and unit not in _UNITS else None
-    if match is not None and other is not None and other.is_equivalent(ANGLE[0]):
-        return float(match[1]) * float(other.to(ANGLE[0]))
+    parsed = fits_unit(match[2], ANGLE) if match and unit not in _UNITS else None
+    if match is not None and parsed is not None and parsed.is_equivalent(ANGLE[0]):
+        return float(match[1]) * float(parsed.to(ANGLE[0]))
     if match is None or unit not in _UNITS:
         if unit in ("i", "p", "pix", "pixel", "pixels"):
             raise usage(

@@ -1,8 +1,8 @@
 """Regions in pixels: boxes, circles, ellipses, rings, polygons, points, and combinations of them.
 
-They hold numbers; the engine decides which pixels are inside. Coordinates are 0-based (x, y) with
-integers at pixel centres; a pixel belongs to a region if its centre is inside or on the border (of
-a box: on its left or lower side). `text.sky_regions` has the shapes on the sky.
+Shapes only hold numbers; the engine decides which pixels are inside. Coordinates are 0-based (x, y)
+with integers at pixel centres. A pixel belongs to a region if its centre is inside or on the border
+(for a box: on its left or lower side). `text.sky_regions` defines the shapes on the sky.
 """
 
 from __future__ import annotations
@@ -25,24 +25,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-#: Combinations of regions are nested no deeper.
+#: Maximum nesting depth of combined regions.
 _MOST_DEPTH = 100
 
-#: The least and the greatest x, and those of y.
+#: Bounding box: (x minimum, x maximum, y minimum, y maximum).
 Ends: TypeAlias = "tuple[float, float, float, float]"
 
 
 @public
 class Region:
-    """A part of the plane of the first two axes: in pixels, or on the sky.
+    """Part of the plane of the first two axes, in pixels or on the sky.
 
     Attributes
     ----------
     label
-        The text that a region file has beside the shape; "" without any. Shapes are equal whatever
-        their labels.
+        The text beside the shape in a region file; "" if there is none. Comparison ignores labels.
     color
-        The colour that the file gives it, such as "#58a6ff" or "red"; "" without one.
+        The colour of the shape in the file, such as "#58a6ff" or "red"; "" if there is none.
     """
 
     label: str = ""
@@ -62,15 +61,15 @@ class PixelRegion(Region):
         """Return the border as a closed line of (x, y): shape (n, 2), pixels."""
 
     def ends(self) -> Ends:
-        """Return the least and the greatest x, and those of y, of the border."""
+        """Return the bounding box of the border."""
         return ends_of(self.outline())
 
     @abstractmethod
     def moved(self, scale: tuple[float, float], shift: tuple[float, float]) -> PixelRegion:
-        """Return the region in other pixels: x becomes scale[0] * x + shift[0]."""
+        """Return the region in rescaled pixels: x becomes scale[0] * x + shift[0]."""
 
     def mask(self, height: int, width: int) -> NDArray[np.bool_]:
-        """Return which pixels of a plane of shape (height, width) belong to the region."""
+        """Return the mask of the region in a plane of shape (height, width)."""
         sizes = [whole_number(length) for length in (height, width)]
         if None in sizes:
             raise usage(f"invalid shape {(height, width)!r} of a plane", "give two whole numbers")
@@ -82,8 +81,8 @@ class PixelRegion(Region):
 class Box(PixelRegion):
     """A box by its centre and full size (pixels), and the angle of its width from +x towards +y.
 
-    Pixels whose centre is on the left or lower side belong to it, those on the other sides do not,
-    so that a box of 10 x 10 has 100 pixels.
+    A pixel whose centre is on the left or lower side belongs to the box; a pixel on the other sides
+    does not. A box of 10 x 10 thus has 100 pixels.
 
     >>> int(Box(3, 3, 1, 1).mask(8, 8).sum()), int(Box(19, 19, 10, 10).mask(40, 40).sum())
     (1, 100)
@@ -109,13 +108,13 @@ class Box(PixelRegion):
         return _turned(corners * (self.width / 2, self.height / 2), self)
 
     def ends(self) -> Ends:
-        """Return the least and the greatest x, and those of y, of the border."""
+        """Return the bounding box of the border."""
         cosine, sine = (abs(part) for part in _cosine_and_sine(self.angle_degrees))
         width, height = self.width / 2, self.height / 2
         return _around(self, width * cosine + height * sine, width * sine + height * cosine)
 
     def moved(self, scale: tuple[float, float], shift: tuple[float, float]) -> PixelRegion:
-        """Return the box in other pixels."""
+        """Return the box in rescaled pixels."""
         if not (_is_upright(self.angle_degrees) or _is_uniform(scale)):
             return Polygon([(x, y) for x, y in self.outline()[:-1].tolist()]).moved(scale, shift)
         centre = _moved_point(self, scale, shift)
@@ -150,11 +149,11 @@ class Circle(PixelRegion):
         return Ellipse(self.x, self.y, self.radius, self.radius).outline()
 
     def ends(self) -> Ends:
-        """Return the least and the greatest x, and those of y, of the border."""
+        """Return the bounding box of the border."""
         return _around(self, self.radius, self.radius)
 
     def moved(self, scale: tuple[float, float], shift: tuple[float, float]) -> PixelRegion:
-        """Return the circle in other pixels: an ellipse if they have other proportions."""
+        """Return the circle in rescaled pixels: an ellipse if the scales of x and y differ."""
         if not _is_uniform(scale):
             return Ellipse(self.x, self.y, self.radius, self.radius).moved(scale, shift)
         return replace(self, **_moved_point(self, scale, shift), radius=self.radius * abs(scale[0]))
@@ -189,13 +188,13 @@ class Ellipse(PixelRegion):
         return _turned(border, self)
 
     def ends(self) -> Ends:
-        """Return the least and the greatest x, and those of y, of the border."""
+        """Return the bounding box of the border."""
         cosine, sine = _cosine_and_sine(self.angle_degrees)
         a, b = self.semi_x, self.semi_y
         return _around(self, math.hypot(a * cosine, b * sine), math.hypot(a * sine, b * cosine))
 
     def moved(self, scale: tuple[float, float], shift: tuple[float, float]) -> PixelRegion:
-        """Return the ellipse in other pixels."""
+        """Return the ellipse in rescaled pixels."""
         if not (_is_upright(self.angle_degrees) or _is_uniform(scale)):
             raise usage(
                 "a turned ellipse cannot be placed in pixels of other proportions",
@@ -231,14 +230,14 @@ class Polygon(PixelRegion):
         return np.array([*self.vertices, self.vertices[0]], dtype=np.float64)
 
     def moved(self, scale: tuple[float, float], shift: tuple[float, float]) -> PixelRegion:
-        """Return the polygon in other pixels."""
+        """Return the polygon in rescaled pixels."""
         return Polygon([_moved_pair(vertex, scale, shift) for vertex in self.vertices])
 
 
 @public
 @dataclass(frozen=True)
 class Point(PixelRegion):
-    """The pixel that has a point in it.
+    """The pixel that contains a point.
 
     >>> Point(2.4, 0.6).mask(2, 4).astype(int)
     array([[0, 0, 0, 0],
@@ -263,7 +262,7 @@ class Point(PixelRegion):
         return np.array([(self.x, self.y)], dtype=np.float64)
 
     def moved(self, scale: tuple[float, float], shift: tuple[float, float]) -> PixelRegion:
-        """Return the point in other pixels."""
+        """Return the point in rescaled pixels."""
         return Point(*_moved_pair((self.x, self.y), scale, shift))
 
 
@@ -282,7 +281,7 @@ class Line(PixelRegion):
         object.__setattr__(self, "vertices", pairs)
 
     def to_core(self) -> _core.Region:
-        """Refuse: no pixel is inside a line."""
+        """Raise UsageError: no pixel is inside a line."""
         raise usage(
             "a line has no pixels inside: it is a path for a position-velocity cut",
             "use a polygon, or a box of one pixel's width",
@@ -293,15 +292,15 @@ class Line(PixelRegion):
         return np.array(self.vertices, dtype=np.float64)
 
     def moved(self, scale: tuple[float, float], shift: tuple[float, float]) -> PixelRegion:
-        """Return the line in other pixels."""
+        """Return the line in rescaled pixels."""
         return Line(tuple(_moved_pair(vertex, scale, shift) for vertex in self.vertices))
 
 
 @dataclass(frozen=True)
 class MaskRegion(PixelRegion):
-    """The pixels that a mask marks: an array of shape (height, width), of the plane itself.
+    """The pixels marked by a mask: an array with the shape of the plane, (height, width).
 
-    ``grid``: a `header.alignment.Grid`, where the mask has coordinates.
+    ``grid``: a `header.alignment.Grid`, if the mask has coordinates.
     """
 
     pixels: NDArray[np.bool_]
@@ -320,7 +319,7 @@ class MaskRegion(PixelRegion):
         return np.array(corners, dtype=np.float64)
 
     def moved(self, scale: tuple[float, float], shift: tuple[float, float]) -> PixelRegion:
-        """Return the mask: its pixels are those of the image."""
+        """Return the mask unchanged: it refers to the pixels of the image."""
         return self
 
     def __hash__(self) -> int:
@@ -336,10 +335,10 @@ class MaskRegion(PixelRegion):
 @public
 @dataclass(frozen=True)
 class CompoundRegion(Region):
-    """Regions in order: each is added (True) to those before it, or removed (False) from them.
+    """Regions that are added (True) or removed (False) one after another.
 
-    Where the first one is removed, it is from the whole image. The parts of a combination at the
-    beginning are parts of this one: regions that are added one by one make no deep nest.
+    If the first region is removed, it is removed from the whole image. A combination at the
+    beginning is flattened: adding regions one by one does not nest deeper.
     """
 
     parts: tuple[tuple[bool, Region], ...]
@@ -363,21 +362,21 @@ class CompoundRegion(Region):
         object.__setattr__(self, "parts", parts)
 
     def __str__(self) -> str:
-        shown = [f"{'' if added else 'without '}{part}" for added, part in self.parts[:6]]
-        return "; ".join([*shown, *(["..."] if len(self.parts) > 6 else [])])
+        texts = [f"{'' if added else 'without '}{part}" for added, part in self.parts[:6]]
+        return "; ".join([*texts, *(["..."] if len(self.parts) > 6 else [])])
 
 
 @dataclass(frozen=True)
 class PhysicalRegion(Region):
-    """A region in physical pixels: those of the image that this one was cut out of (LTM, LTV).
+    """A region in physical pixels: pixels of the image that this one was cut from (LTM, LTV).
 
-    Its numbers are counted from 1, as LTV and LTM have them.
+    Its coordinates are counted from 1, as LTV and LTM define them.
     """
 
     region: PixelRegion
 
 
-#: Shapes in the order in which they apply, each added (True) or removed (False).
+#: Shapes in the order of application, each added (True) or removed (False).
 Parts: TypeAlias = "Sequence[tuple[bool, Region]]"
 
 
@@ -389,10 +388,10 @@ def labelled(region: Region, label: str, color: str = "") -> Region:
     """
     if (region.label, region.color) == (label, color):
         return region
-    found = copy.copy(region)
-    object.__setattr__(found, "label", label)
-    object.__setattr__(found, "color", color)
-    return found
+    result = copy.copy(region)
+    object.__setattr__(result, "label", label)
+    object.__setattr__(result, "color", color)
+    return result
 
 
 def like(region: Region, other: Region) -> Region:
@@ -401,30 +400,30 @@ def like(region: Region, other: Region) -> Region:
 
 
 def union_of(parts: Parts) -> Region:
-    """Return shapes that are added and removed in order as one region."""
+    """Combine shapes, added or removed in order, into one region."""
     if len(parts) == 1 and parts[0][0]:
         return parts[0][1]
     return CompoundRegion(tuple(parts))
 
 
 def each_of(parts: Parts) -> list[Region]:
-    """Return a region for each shape that is added, without those that are removed after it.
+    """Return one region per added shape, without the shapes removed after it.
 
     >>> parts = [(True, Circle(9, 9, 5)), (True, Circle(2, 2, 1)), (False, Circle(9, 9, 2))]
     >>> [str(region) for region in each_of(parts)][0]
     'Circle(x=9, y=9, radius=5); without Circle(x=9, y=9, radius=2)'
     """
-    found = []
+    result = []
     for number, (added, shape) in enumerate(parts):
         if added:
             removed = [part for part in parts[number + 1 :] if not part[0]]
-            found.append(like(union_of([(True, shape), *removed]), shape))
-    # Shapes that are only removed leave the rest of the image.
-    return found or [union_of(parts)]
+            result.append(like(union_of([(True, shape), *removed]), shape))
+    # Without an added shape, the region is the image minus the removed shapes.
+    return result or [union_of(parts)]
 
 
 def physical(region: Region) -> Region:
-    """Return a region whose numbers, written from 1, are of physical pixels."""
+    """Interpret the 1-based numbers of a region as physical pixels."""
     if isinstance(region, CompoundRegion):
         parts = tuple((added, physical(part)) for added, part in region.parts)
         return like(CompoundRegion(parts), region)
@@ -433,11 +432,11 @@ def physical(region: Region) -> Region:
 
 
 def _check_numbers(shape: Any) -> None:
-    """Refuse fields that are not numbers; the engine says which numbers it takes."""
+    """Raise UsageError for fields that are not numbers; the engine checks the values."""
     for name, value in vars(shape).items():
         if type(value) is float:
             continue
-        # Not a quantity, which has a unit, nor text, which would be a number by chance.
+        # Reject quantities, which have a unit, and text that happens to be a number.
         is_number = isinstance(value, (float, np.floating, np.integer)) or (
             isinstance(value, int) and abs(value) < 2**1000
         )
@@ -455,19 +454,19 @@ def _vertices(vertices: Any, name: str) -> tuple[tuple[float, float], ...]:
 
 
 def check_radii(inner: float, outer: float) -> None:
-    """Refuse a ring without anything between its radii."""
+    """Raise UsageError unless the inner radius is smaller than the outer one."""
     if not inner < outer:
         problem = f"invalid radii {inner:g} and {outer:g} of an annulus: expected the smaller first"
         raise usage(problem, "give the inner radius, then the outer one")
 
 
 def annulus(inner: Region, outer: Region) -> CompoundRegion:
-    """Return a ring: the outer region without the inner one."""
+    """Return a ring: the outer region minus the inner one."""
     return CompoundRegion(((True, outer), (False, inner)))
 
 
 def ring_of(region: Region) -> tuple[PixelRegion, PixelRegion] | None:
-    """Return the inner and the outer shape of a ring in pixels; None for another region.
+    """Return the inner and the outer shape of a ring in pixels; None for other regions.
 
     >>> ring_of(annulus(Circle(5, 5, 2), Circle(5, 5, 4)))
     (Circle(x=5, y=5, radius=2), Circle(x=5, y=5, radius=4))
@@ -480,35 +479,35 @@ def ring_of(region: Region) -> tuple[PixelRegion, PixelRegion] | None:
     ]:
         return None
     (_, outer), (_, inner) = region.parts
-    for kind in (Circle, Ellipse):
-        if isinstance(outer, kind) and isinstance(inner, kind):
-            alike = ("x", "y", "angle_degrees")
-            one, other = (
-                {name: vars(shape).get(name) for name in alike} for shape in (inner, outer)
+    for shape_type in (Circle, Ellipse):
+        if isinstance(outer, shape_type) and isinstance(inner, shape_type):
+            keys = ("x", "y", "angle_degrees")
+            inner_fields, outer_fields = (
+                {name: vars(shape).get(name) for name in keys} for shape in (inner, outer)
             )
-            return (inner, outer) if one == other else None
+            return (inner, outer) if inner_fields == outer_fields else None
     return None
 
 
 def spans_of(
     mask: NDArray[np.bool_], first_row: int = 0, first_column: int = 0
 ) -> NDArray[np.uint64]:
-    """Return the row spans of a mask: shape (n, 3), row, first and last pixel.
+    """Return the row spans of a mask: shape (n, 3) with row, first and last pixel.
 
     >>> spans_of(np.array([[0, 1, 1, 0, 1]], bool)).tolist()
     [[0, 1, 2], [0, 4, 4]]
     """
     padded = np.zeros((mask.shape[0], mask.shape[1] + 2), dtype=np.bool_)
     padded[:, 1:-1] = mask
-    # Ends of spans alternate along a row: where one begins, and the pixel after it.
+    # Along a row, the edges alternate between the first pixel of a span and the pixel after it.
     ends = np.flatnonzero(padded[:, 1:] != padded[:, :-1])
-    rows, places = np.divmod(ends, mask.shape[1] + 1)
-    first, last = places[::2] + first_column, places[1::2] + first_column - 1
+    rows, columns = np.divmod(ends, mask.shape[1] + 1)
+    first, last = columns[::2] + first_column, columns[1::2] + first_column - 1
     return np.column_stack([rows[::2] + first_row, first, last]).astype(np.uint64)
 
 
 def ends_of(border: NDArray[np.float64]) -> Ends:
-    """Return the least and the greatest x, and those of y, of points; NaN without points.
+    """Return the bounding box of points; NaN without points.
 
     >>> ends_of(np.array([[1.0, 5.0], [3.0, np.nan], [2.0, 4.0]]))
     (1.0, 2.0, 4.0, 5.0)
@@ -530,7 +529,7 @@ def _cosine_and_sine(angle_degrees: float) -> tuple[float, float]:
 
 
 def _turned(border: NDArray[np.float64], shape: Any) -> NDArray[np.float64]:
-    """Turn points about the origin by the angle of a shape, and move them to its centre."""
+    """Rotate points about the origin by the angle of a shape, then shift them to its centre."""
     angle = np.deg2rad(shape.angle_degrees)
     cosine, sine = np.cos(angle), np.sin(angle)
     u, v = border.T
@@ -565,21 +564,21 @@ def as_ds9(region: Region) -> str:
     """
     if isinstance(region, (Polygon, Line)):
         numbers = [coordinate + 1 for vertex in region.vertices for coordinate in vertex]
-        shown = [*map(_short, numbers[:12]), *(["..."] if len(numbers) > 12 else [])]
-        return f"{type(region).__name__.lower()}({','.join(shown)})"
+        texts = [*map(_short, numbers[:12]), *(["..."] if len(numbers) > 12 else [])]
+        return f"{type(region).__name__.lower()}({','.join(texts)})"
     if isinstance(region, CompoundRegion):
         parts = [f"{'' if added else '-'}{as_ds9(part)}" for added, part in region.parts[:6]]
         return "; ".join([*parts, *(["..."] if len(region.parts) > 6 else [])])
     if not isinstance(region, (Box, Circle, Ellipse, Point)):
         return str(region)
-    x, y, *others = numbers_of(region)
-    if others[2:] == [0.0]:
-        others.pop()
-    return f"{type(region).__name__.lower()}({','.join(map(_short, (x + 1, y + 1, *others)))})"
+    x, y, *sizes = numbers_of(region)
+    if sizes[2:] == [0.0]:
+        sizes.pop()
+    return f"{type(region).__name__.lower()}({','.join(map(_short, (x + 1, y + 1, *sizes)))})"
 
 
 def numbers_of(region: Box | Circle | Ellipse | Point) -> tuple[float, ...]:
-    """Return the numbers of a shape in the order of its arguments."""
+    """Return the numbers of a shape in the order of its constructor arguments."""
     return tuple(getattr(region, field.name) for field in fields(region))
 
 
@@ -590,10 +589,10 @@ def _short(number: float) -> str:
 def kept_shape(
     section: Section, axes: Sequence[int], regions: int | None, keepdims: bool = False
 ) -> tuple[int, ...]:
-    """Return the shape of a reduction: of the kept axes, after one for a list of regions.
+    """Return the shape of a reduction: the kept axes, after one axis for a list of regions.
 
-    ``regions``: their number; None for a single one, or none. With ``keepdims`` reduced axes have
-    length 1.
+    ``regions``: length of the list of regions; None if there is no list. With ``keepdims``, reduced
+    axes have length 1.
 
     >>> from tachyfits.text.sections import resolve
     >>> kept_shape(resolve(np.s_[0, :, 1:3], (9, 8, 7)), (1,), None)

@@ -18,24 +18,24 @@ from tachyfits.text.axes import counted_axes
 
 @dataclass(frozen=True)
 class Section:
-    """Pixels of an image: one (start, count, step) per NumPy axis, and which axes integers drop."""
+    """Pixels of an image: (start, count, step) per NumPy axis, and the axes dropped by integers."""
 
     ranges: tuple[tuple[int, int, int], ...]
     dropped: tuple[int, ...] = ()
 
     @property
     def full_shape(self) -> tuple[int, ...]:
-        """Counts along every axis of the image, dropped ones as 1."""
+        """Number of pixels along every axis of the image; 1 for dropped axes."""
         return tuple(count for _, count, _ in self.ranges)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape that NumPy gives the result."""
+        """The shape of the result in NumPy."""
         return tuple(n for axis, n in enumerate(self.full_shape) if axis not in self.dropped)
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """Pixels from one to the next along every axis of the image; 1 where there is one."""
+        """Step along every axis of the image; 1 for axes with a single pixel."""
         return tuple(step if count > 1 else 1 for _, count, step in self.ranges)
 
     @property
@@ -47,17 +47,17 @@ class Section:
         return pixels
 
     def replace(self, axis: int, ranges: tuple[int, int, int]) -> Section:
-        """Return this section with another range along one axis, which is then kept."""
-        changed = (*self.ranges[:axis], ranges, *self.ranges[axis + 1 :])
-        return Section(changed, tuple(a for a in self.dropped if a != axis))
+        """Return this section with another range along one axis; the axis is then kept."""
+        updated = (*self.ranges[:axis], ranges, *self.ranges[axis + 1 :])
+        return Section(updated, tuple(a for a in self.dropped if a != axis))
 
     def is_whole(self, shape: Sequence[int]) -> bool:
-        """Say whether the section is the image itself."""
+        """Return whether the section is the whole image."""
         return self.ranges == tuple((0, length, 1) for length in shape)
 
 
 def resolve(index: Any, shape: Sequence[int]) -> Section:
-    """Translate a NumPy index expression (what ``numpy.s_`` gives; None: everything).
+    """Translate a NumPy index expression, such as a value of ``numpy.s_``; None selects all.
 
     >>> import numpy as np
     >>> resolve(np.s_[10:20, :, 5], (100, 40, 30))
@@ -98,24 +98,24 @@ def slice_range(item: slice, length: int) -> tuple[int, int, int]:
 def expanded(items: Sequence[Any], ndim: int) -> list[Any]:
     """Give every axis its item: Ellipsis and missing trailing items become full slices.
 
-    newaxis goes with no axis, and a mask with as many as it has.
+    newaxis takes no axis of the image; a mask takes as many axes as it has.
     """
     ellipses = sum(item is Ellipsis for item in items)
     if ellipses > 1:
         raise not_found("an index can have a single Ellipsis ('...')", "keep one of them")
-    given = sum(_axes_of(item) for item in items)
-    if given > ndim:
+    count = sum(_axes_of(item) for item in items)
+    if count > ndim:
         raise not_found(
-            f"too many indices: the image has {counted_axes(ndim)}, {given} were indexed",
+            f"too many indices: the image has {counted_axes(ndim)}, {count} were indexed",
             "give at most one item per axis, in NumPy order (the last is x, NAXIS1)",
         )
-    where = next((i for i, item in enumerate(items) if item is Ellipsis), len(items))
-    missing = [slice(None)] * (ndim - given)
-    return [*items[:where], *missing, *items[where + 1 :]]
+    position = next((i for i, item in enumerate(items) if item is Ellipsis), len(items))
+    fill = [slice(None)] * (ndim - count)
+    return [*items[:position], *fill, *items[position + 1 :]]
 
 
 def _axes_of(item: Any) -> int:
-    """Return how many axes of an image an item of an index goes with."""
+    """Return the number of image axes that an item of an index takes."""
     if item is None or item is Ellipsis:
         return 0
     is_mask = isinstance(item, np.ndarray) and item.dtype.kind == "b"
@@ -123,7 +123,7 @@ def _axes_of(item: Any) -> int:
 
 
 def integer(item: Any, axis: int, length: int) -> int:
-    """Return an index along an axis, counted from its beginning."""
+    """Return the non-negative index along an axis."""
     try:
         if isinstance(item, (bool, np.bool_)):
             raise TypeError

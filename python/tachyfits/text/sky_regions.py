@@ -1,6 +1,6 @@
 """Regions on the sky: shapes by longitude and latitude in a frame, in degrees.
 
-They hold numbers and names alone. `header.region_rasters` finds the pixels whose centres they have.
+Shapes only hold numbers and names. `header.region_rasters` finds the pixels inside them.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from tachyfits.base.errors import foreign_errors, usage
 from tachyfits.text.regions import CompoundRegion, Region, annulus, check_radii, like
 from tachyfits.text.units import ANGLE, asked_quantity
 
-#: Names of frames as DS9, CASA and people write them, and what astropy calls them.
+#: Names of frames in DS9, CASA and common use, and their names in astropy.
 FRAMES = {
     "icrs": "icrs", "fk5": "fk5", "j2000": "fk5", "fk4": "fk4", "b1950": "fk4",
     "galactic": "galactic", "ecliptic": "barycentricmeanecliptic", "supergal": "supergalactic",
     "supergalactic": "supergalactic", "wcs": "wcs",
 }  # fmt: skip
 
-#: The frame of the image that a region is used on, whatever that is: DS9's name.
+#: DS9's name for the frame of the image that a region is applied to.
 OWN_FRAME = "wcs"
 
-#: Shapes: the least and the greatest number of their positions, and the number of sizes.
+#: Per shape: minimum and maximum number of positions, and number of sizes.
 _COUNTS = {
     "ellipse": (1, 1, 2), "box": (1, 1, 2), "polygon": (3, 1 << 20, 0), "range": (2, 2, 0),
     "point": (1, 1, 0), "line": (2, 1 << 20, 0),
@@ -43,10 +43,10 @@ _CENTRE_HINT = "give an astropy SkyCoord, or (longitude, latitude) in degrees an
 class SkyRegion(Region):
     """A shape on the sky.
 
-    A circle is a spherical cap: every pixel whose centre is not farther from its centre, on the
-    sphere, than its radius. Ellipses and boxes use distances and directions from their centre in
-    the same way, on a sphere of any size. The sides of a polygon are great circles, those of a
-    range are circles of longitude and latitude.
+    A circle is a spherical cap: every pixel whose centre is at most the radius away from the
+    centre of the circle, on the sphere. Ellipses and boxes likewise use spherical distances and
+    directions from their centre. The sides of a polygon are great circles; the sides of a range
+    are circles of longitude and latitude.
 
     Make one by `circle`, `ellipse`, `box`, `annulus`, `polygon`, `range` or `point`, or from text
     by `tachyfits.region`. Positions are an astropy SkyCoord, or (longitude, latitude) in degrees;
@@ -61,11 +61,11 @@ class SkyRegion(Region):
     sizes
         Semi-axes of an ellipse, width and height of a box, degrees.
     angle
-        Of the first size: at 0 it lies along the longitude, and turns counter-clockwise on the sky
-        with longitudes growing to the left, degrees. 90 is the direction of north.
+        Direction of the first size, degrees: 0 is along the longitude, 90 is north. It increases
+        counter-clockwise on the sky, where longitude increases to the left.
     frame
         "icrs", "fk5", "fk4", "galactic", "supergalactic" or "barycentricmeanecliptic"; "wcs": the
-        frame of the image, whatever that is.
+        frame of the image.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class SkyRegion(Region):
             raise usage(f"invalid shape {self.shape!r:.60}: expected {', '.join(_COUNTS)}", _MAKERS)
         with foreign_errors(f"invalid {self.shape} on the sky", _MAKERS):
             least, most, sizes = _COUNTS[self.shape]
-            pairs = [(float(at), float(to)) for at, to in self.points]
+            pairs = [(float(at), float(lat)) for at, lat in self.points]
             counts = len(pairs), len(self.sizes)
             numbers = [*itertools.chain(*pairs), *map(float, self.sizes), float(self.angle)]
         if not least <= counts[0] <= most or counts[1] != sizes:
@@ -96,7 +96,7 @@ class SkyRegion(Region):
                 "sizes",
                 _MAKERS,
             )
-        # NaN is within no limits.
+        # This comparison also rejects NaN.
         if not all(abs(number) <= 1e6 for number in numbers):
             raise usage(f"{self.shape} on the sky: its numbers are not finite", "give degrees")
         for _, latitude in pairs:
@@ -160,13 +160,15 @@ class SkyRegion(Region):
     @classmethod
     def annulus(cls, centre: Any, inner: Any, outer: Any, *, frame: str = "icrs") -> CompoundRegion:
         """Return a ring by its centre and radii."""
-        inside, outside = (cls.circle(centre, radius, frame=frame) for radius in (inner, outer))
-        check_radii(inside.sizes[0], outside.sizes[0])
-        return annulus(inside, outside)
+        inner_circle, outer_circle = (
+            cls.circle(centre, radius, frame=frame) for radius in (inner, outer)
+        )
+        check_radii(inner_circle.sizes[0], outer_circle.sizes[0])
+        return annulus(inner_circle, outer_circle)
 
     @classmethod
     def polygon(cls, vertices: Any, *, frame: str = "icrs") -> SkyRegion:
-        """Return a polygon by three or more vertices: a SkyCoord of them, or a list."""
+        """Return a polygon by three or more vertices: a SkyCoord or a list."""
         points, name = _points(_each(vertices), frame)
         if len(points) < 3:
             raise usage(f"a polygon of {len(points)} vertices", "give three or more")
@@ -192,7 +194,7 @@ class SkyRegion(Region):
 
     @classmethod
     def point(cls, position: Any, *, frame: str = "icrs") -> SkyRegion:
-        """Return the pixel that has a position in it."""
+        """Return the pixel that contains a position."""
         points, name = _points([position], frame)
         return cls("point", points, frame=name)
 
@@ -203,17 +205,17 @@ def frame_name(name: str) -> str:
     >>> frame_name("J2000"), frame_name("galactic")
     ('fk5', 'galactic')
     """
-    found = FRAMES.get(str(name).strip().lower())
-    if found is None and str(name).lower() not in FRAMES.values():
+    frame = FRAMES.get(str(name).strip().lower())
+    if frame is None and str(name).lower() not in FRAMES.values():
         raise usage(
             f"invalid frame {name!r}: expected {', '.join(FRAMES)}, image or physical",
             "name the frame of the coordinates: 'icrs; circle(83.6, 22.0, 30\")'",
         )
-    return found or str(name).lower()
+    return frame or str(name).lower()
 
 
 def in_own_frame(region: Region) -> Region:
-    """Return a region whose positions are in the frame of the image that it is used on."""
+    """Return a copy of a region with its positions in the frame of the image."""
     if isinstance(region, CompoundRegion):
         parts = tuple((added, in_own_frame(part)) for added, part in region.parts)
         return like(CompoundRegion(parts), region)
@@ -222,26 +224,26 @@ def in_own_frame(region: Region) -> Region:
     return like(replace(region, frame=OWN_FRAME), region)
 
 
-def degrees(value: Any, what: str) -> float:
-    """Return an angle in degrees: a number of them, a Quantity, or text such as "12arcsec"."""
-    with foreign_errors(f"invalid {what} {value!r:.60}", 'give degrees, or an angle: "12arcsec"'):
+def degrees(value: Any, name: str) -> float:
+    """Return an angle in degrees from a number, a Quantity, or text such as "12arcsec"."""
+    with foreign_errors(f"invalid {name} {value!r:.60}", 'give degrees, or an angle: "12arcsec"'):
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return float(value)
         return float(asked_quantity(value, ANGLE, default="deg").to_value("deg"))
 
 
 def of_skycoord(position: Any) -> tuple[tuple[tuple[float, float], ...], str]:
-    """Return the positions of a SkyCoord in degrees, and the frame: FK5 and FK4 of J2000, B1950."""
+    """Return the positions of a SkyCoord in degrees, and the frame; FK5 is J2000, FK4 is B1950."""
     with foreign_errors("invalid sky position", _CENTRE_HINT):
         name = position.frame.name
         if name not in FRAMES.values():
             position, name = position.transform_to("icrs"), "icrs"
         elif name in ("fk5", "fk4"):
-            # Of another equinox, too.
+            # Converts another equinox to J2000 or B1950.
             position = position.transform_to(name, merge_attributes=False)
-        at = position.spherical
-        longitudes = at.lon.deg.reshape(-1).tolist()
-        latitudes = at.lat.deg.reshape(-1).tolist()
+        spherical = position.spherical
+        longitudes = spherical.lon.deg.reshape(-1).tolist()
+        latitudes = spherical.lat.deg.reshape(-1).tolist()
     return tuple(zip(longitudes, latitudes, strict=True)), name
 
 
@@ -254,17 +256,17 @@ def _each(vertices: Any) -> Sequence[Any]:
 
 def _points(positions: Sequence[Any], frame: str) -> tuple[tuple[tuple[float, float], ...], str]:
     """Return positions as numbers, and the name of their frame."""
-    found: list[tuple[float, float]] = []
+    result: list[tuple[float, float]] = []
     name = frame_name(frame)
     for position in positions:
         if hasattr(position, "spherical"):
-            points, own = of_skycoord(position)
-            if found and own != name:
+            points, own_frame = of_skycoord(position)
+            if result and own_frame != name:
                 raise usage("positions of different frames", "give all of them in one frame")
-            name = own
-            found += points
+            name = own_frame
+            result += points
             continue
         with foreign_errors(f"invalid sky position {position!r}", _CENTRE_HINT):
             longitude, latitude = position
-        found.append((degrees(longitude, "longitude"), degrees(latitude, "latitude")))
-    return tuple(found), name
+        result.append((degrees(longitude, "longitude"), degrees(latitude, "latitude")))
+    return tuple(result), name

@@ -18,11 +18,11 @@ from tachyfits.text.units import LIGHT, SPECTRAL, asked_unit, text_of_unit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Forms of one range of channels, and of `channels` of an operation, which takes several.
+#: Types of one range of channels, and of the argument `channels`, which accepts several.
 ChannelRange: TypeAlias = "slice | int | str | SpectralRange | tuple[Any, Any]"
 AskedChannels: TypeAlias = "ChannelRange | Sequence[ChannelRange] | NDArray[Any] | None"
 
-#: Names of spectral reference frames (Standard, table 27), and other spellings of them.
+#: Names of spectral reference frames (Standard, table 27), and their other spellings.
 SPECTRAL_FRAMES = {
     "TOPOCENT": "TOPOCENT", "TOPO": "TOPOCENT", "GEOCENT": "GEOCENT", "GEO": "GEOCENT",
     "BARYCENT": "BARYCENT", "BARY": "BARYCENT", "HELIOCEN": "HELIOCEN", "HELIOCENT": "HELIOCEN",
@@ -30,13 +30,13 @@ SPECTRAL_FRAMES = {
 }  # fmt: skip
 
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eEdD][-+]?\d+)?"
-#: A number or none, and a unit or none.
+#: An optional number and an optional unit.
 _END = re.compile(rf"\s*({_NUMBER})?\s*((?:1/|[^\d\s.+-]).*?)?\s*")
 
 
-#: A BAND of SODA as it may be written among ranges: with its name in front.
+#: A BAND of SODA in a list of ranges: prefixed by its name.
 _BAND = re.compile(r"\s*BAND\s+(.*)", re.IGNORECASE | re.DOTALL)
-#: A bound of an interval (DALI 1.1, section 3.3.4): a number or an infinity.
+#: A bound of an interval (DALI 1.1, section 3.3.4): a finite or infinite number.
 _BOUND = re.compile(
     r"(?P<sign>[-+]?)(?:(?P<infinity>inf|infinity)|(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?)",
     re.IGNORECASE,
@@ -44,7 +44,7 @@ _BOUND = re.compile(
 
 
 def hint() -> str:
-    """Return how channels are named, in the words of the interface."""
+    """Return a hint on the syntax of channels for the interface in use."""
     return either(
         'use channels=slice(40, 90), "100..250 km/s", "230.5..230.6 GHz", a slice of quantities, '
         "or a list of these",
@@ -56,23 +56,23 @@ def hint() -> str:
 @public
 @dataclass(frozen=True)
 class SpectralRange:
-    """A range of a spectral axis in a unit: every channel whose cell it touches.
+    """A range of a spectral axis with a unit: selects every channel whose cell it touches.
 
     Attributes
     ----------
     low, high
-        Its ends in ``unit``, in any order; None for an open end. A range without length selects the
-        channel that it is in.
+        Ends in ``unit``, in any order; None for an open end. A range of zero length selects the
+        channel that contains it.
     unit
-        Of frequency, wavelength, energy, wave number or velocity: "km/s", "GHz", "Angstrom".
+        Unit of frequency, wavelength, energy, wave number or velocity: "km/s", "GHz", "Angstrom".
     frame
-        The reference frame of the numbers: "LSRK", "BARYCENT", "TOPOCENT", ...; None: that of the
-        axis, SPECSYS.
+        The reference frame of the numbers: "LSRK", "BARYCENT", "TOPOCENT", ...; None: the frame of
+        the axis, SPECSYS.
     location
-        An astropy EarthLocation: the observatory, where TOPOCENT is converted and the header does
-        not have OBSGEO-X, OBSGEO-Y, OBSGEO-Z.
+        An astropy EarthLocation: the observatory, needed to convert TOPOCENT if the header has no
+        OBSGEO-X, OBSGEO-Y, OBSGEO-Z.
     rest, convention, rest_medium
-        As in `Image.moments`, where a velocity needs them; None: those of the header.
+        As in `Image.moments`, for velocities that need them; None: the values of the header.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class SpectralRange:
 
 
 def parse_spectral_range(text: str) -> SpectralRange:
-    """Read a range with a unit, and with a frame after it.
+    """Parse a range with a unit and an optional frame.
 
     >>> str(parse_spectral_range("100..250 km/s")), str(parse_spectral_range("230.5GHz..230.6GHz"))
     ('100..250 km/s', '230.5..230.6 GHz')
@@ -114,11 +114,11 @@ def parse_spectral_range(text: str) -> SpectralRange:
     if last in SPECTRAL_FRAMES:
         frame, words = SPECTRAL_FRAMES[last], words[: -len(last)].rstrip()
     texts = words.split("..")
-    ends = [found for end in texts if (found := _END.fullmatch(end))]
+    ends = [parsed for end in texts if (parsed := _END.fullmatch(end))]
     units = [end[2] for end in ends if end[2]]
-    # A section, 3:5, has no unit.
-    known = units and ":" not in "".join(units)
-    if len(texts) > 2 or len(ends) < len(texts) or not known or not any(end[1] for end in ends):
+    # "3:5" is a section, not a range with a unit.
+    has_unit = units and ":" not in "".join(units)
+    if len(texts) > 2 or len(ends) < len(texts) or not has_unit or not any(end[1] for end in ends):
         raise usage(f"invalid channels {text!r}: expected a range with a unit", hint())
     if len(set(units)) > 1:
         raise usage(
@@ -130,7 +130,7 @@ def parse_spectral_range(text: str) -> SpectralRange:
 
 
 def _check_unit(unit: str) -> None:
-    """Refuse a unit that a spectral axis cannot have; name a frame that is not one."""
+    """Raise UsageError for a unit that is not spectral, or for an unknown frame after it."""
     first, _, last = unit.rpartition(" ")
     try:
         asked_unit(unit, SPECTRAL)
@@ -145,21 +145,21 @@ def _check_unit(unit: str) -> None:
 
 
 def parse_band(text: str, frame: str | None = "BARYCENT") -> SpectralRange:
-    """Read a BAND of SODA: one wavelength or an interval, in metres, in vacuum.
+    """Parse a BAND of SODA: one wavelength or an interval, in metres, in vacuum.
 
-    The range is one of frequencies, which every spectral axis converts to, whatever its medium.
+    The result is a range of frequencies: every spectral axis converts to frequency in any medium.
 
     Parameters
     ----------
     text
         One number, or two in ascending order; "-Inf" and "Inf" are open ends.
     frame
-        Of the wavelengths: SODA has the barycentre. None: that of the axis.
+        Frame of the wavelengths; SODA defines the barycentre. None: the frame of the axis.
 
     Raises
     ------
     UsageError
-        The text is something else.
+        The text is not a valid BAND.
 
     >>> parse_band("0.21 Inf").high, parse_band("+0.5e-6 6e-7").frame
     (1427583133.3333335, 'BARYCENT')
@@ -174,7 +174,7 @@ def parse_band(text: str, frame: str | None = "BARYCENT") -> SpectralRange:
         raise usage(f"invalid BAND {text.strip()!r}: expected the shorter wavelength first", how)
     if high <= 0 or low == math.inf:
         raise usage(f"invalid BAND {text.strip()!r}: expected wavelengths above 0", how)
-    # No wavelength is below 0; beyond the smallest ones, frequencies have no number.
+    # Wavelengths are not negative; the frequency of a tiny wavelength overflows.
     highest = LIGHT / low if low > 0 else math.inf
     ends = (
         None if high == math.inf else LIGHT / high,
@@ -184,19 +184,19 @@ def parse_band(text: str, frame: str | None = "BARYCENT") -> SpectralRange:
     return SpectralRange(*ends, "Hz", None if ends == (None, None) else frame)
 
 
-def listed_channels(given: Any) -> list[Any]:
-    """Return the ranges of `channels` of an operation, which has one or several of them.
+def listed_channels(channels: Any) -> list[Any]:
+    """Return the ranges in the argument `channels` of an operation: one or several.
 
     Parameters
     ----------
-    given
-        A range, a list of ranges, text with commas between ranges, an array of numbers of channels,
+    channels
+        A range, a list of ranges, text with comma-separated ranges, an array of channel numbers,
         or an array of bool with a value for each channel.
 
     Raises
     ------
     UsageError
-        It has no range, or is an array of something else.
+        There is no range, or the array has another type.
 
     >>> listed_channels("1..2 km/s,5..6 km/s"), listed_channels([slice(1, 3), 7])
     (['1..2 km/s', '5..6 km/s'], [slice(1, 3, None), 7])
@@ -204,74 +204,74 @@ def listed_channels(given: Any) -> list[Any]:
     >>> listed_channels(np.array([False, True, True, False, True]))
     [slice(1, 3, None), slice(4, 5, None)]
     """
-    if isinstance(given, str):
-        return list(given.split(","))
-    if isinstance(given, np.ndarray) and not hasattr(given, "unit"):
-        return _runs(given)
-    if not isinstance(given, list) or _is_pair_of_quantities(given):
-        return [given]
-    return [item for part in given for item in listed_channels(part)] or refuse_none()
+    if isinstance(channels, str):
+        return list(channels.split(","))
+    if isinstance(channels, np.ndarray) and not hasattr(channels, "unit"):
+        return _runs(channels)
+    if not isinstance(channels, list) or _is_pair_of_quantities(channels):
+        return [channels]
+    return [item for part in channels for item in listed_channels(part)] or refuse_none()
 
 
-def _is_pair_of_quantities(given: list[Any]) -> bool:
-    """Say whether a list has the two ends of one range."""
-    return any(hasattr(item, "unit") and not isinstance(item, SpectralRange) for item in given)
+def _is_pair_of_quantities(items: list[Any]) -> bool:
+    """Return whether a list holds the two ends of one range."""
+    return any(hasattr(item, "unit") and not isinstance(item, SpectralRange) for item in items)
 
 
 def refuse_none() -> list[Any]:
-    """Refuse a list without ranges."""
+    """Raise UsageError for a list without ranges."""
     raise usage("an empty list of channels", "give a range, or leave channels out")
 
 
-def _runs(given: NDArray[Any]) -> list[Any]:
-    """Return the runs of channels that an array of bool or of numbers names."""
-    if given.ndim != 1 or given.dtype.kind not in "biu":
-        problem = f"invalid channels: an array of {given.dtype} with the shape {given.shape}"
+def _runs(channels: NDArray[Any]) -> list[Any]:
+    """Return the runs of channels selected by an array of bool or of channel numbers."""
+    if channels.ndim != 1 or channels.dtype.kind not in "biu":
+        problem = f"invalid channels: an array of {channels.dtype} with the shape {channels.shape}"
         expected = "expected numbers of channels, or a bool for each channel"
         raise usage(f"{problem}: {expected}", hint())
-    if given.dtype.kind != "b":
-        return given.tolist() or refuse_none()
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], given, [False]]).astype(np.int8)))
+    if channels.dtype.kind != "b":
+        return channels.tolist() or refuse_none()
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], channels, [False]]).astype(np.int8)))
     runs = edges.reshape(-1, 2).tolist()
     return [slice(first, last) for first, last in runs] or refuse_none()
 
 
-def asked_channels(given: Any) -> slice | SpectralRange:
-    """Return what `channels` of an operation says: a slice of pixels, or a range in a unit.
+def asked_channels(channels: Any) -> slice | SpectralRange:
+    """Convert one range of channels to a slice of pixels, or to a range with a unit.
 
     Raises
     ------
     UsageError
-        It is neither.
+        The argument is neither.
     """
-    if isinstance(given, SpectralRange):
-        return _checked(given)
-    if isinstance(given, str):
-        return parse_spectral_range(given)
-    if isinstance(given, slice):
-        ends = (given.start, given.stop)
+    if isinstance(channels, SpectralRange):
+        return _checked(channels)
+    if isinstance(channels, str):
+        return parse_spectral_range(channels)
+    if isinstance(channels, slice):
+        ends = (channels.start, channels.stop)
         if not any(hasattr(end, "unit") for end in ends):
-            return given
-        if given.step is not None:
+            return channels
+        if channels.step is not None:
             raise usage(
-                f"invalid channels {given!r}: a range in a unit takes every channel",
+                f"invalid channels {channels!r}: a range in a unit takes every channel",
                 "leave the step out",
             )
         return _of_quantities(ends)
-    if hasattr(given, "unit") or isinstance(given, (tuple, list)):
-        with foreign_errors(f"invalid channels {given!r}", hint()):
-            ends = tuple(given) if getattr(given, "shape", (2,)) else (given, given)
+    if hasattr(channels, "unit") or isinstance(channels, (tuple, list)):
+        with foreign_errors(f"invalid channels {channels!r}", hint()):
+            ends = tuple(channels) if getattr(channels, "shape", (2,)) else (channels, channels)
             low, high = ends
         return _of_quantities((low, high))
     try:
-        number = operator.index(given)
+        number = operator.index(channels)
     except TypeError:
-        raise usage(f"invalid channels {given!r}: expected a slice or a range", hint()) from None
+        raise usage(f"invalid channels {channels!r}: expected a slice or a range", hint()) from None
     return slice(number, number + 1 if number != -1 else None)
 
 
 def _of_quantities(ends: tuple[Any, Any]) -> SpectralRange:
-    """Return the range between two quantities, one of which may be None."""
+    """Return the range between two quantities; one of them may be None."""
     units = [end.unit for end in ends if hasattr(end, "unit")]
     if not units or any(end is not None and not hasattr(end, "unit") for end in ends):
         raise usage("invalid channels: expected a unit at both ends", hint())
@@ -280,13 +280,13 @@ def _of_quantities(ends: tuple[Any, Any]) -> SpectralRange:
     return _checked(SpectralRange(low, high, str(text_of_unit(units[0]))))
 
 
-def _checked(given: SpectralRange) -> SpectralRange:
-    numbers = [end for end in (given.low, given.high) if end is not None]
+def _checked(channels: SpectralRange) -> SpectralRange:
+    numbers = [end for end in (channels.low, channels.high) if end is not None]
     if not all(map(math.isfinite, numbers)) or (not numbers):
-        raise usage(f"invalid channels {given}: expected finite numbers", hint())
-    if given.frame is not None and given.frame.upper() not in SPECTRAL_FRAMES:
+        raise usage(f"invalid channels {channels}: expected finite numbers", hint())
+    if channels.frame is not None and channels.frame.upper() not in SPECTRAL_FRAMES:
         raise usage(
-            f"invalid frame {given.frame!r}: expected {', '.join(SPECTRAL_FRAMES)}",
+            f"invalid frame {channels.frame!r}: expected {', '.join(SPECTRAL_FRAMES)}",
             "leave it out for the frame of the axis",
         )
-    return given
+    return channels

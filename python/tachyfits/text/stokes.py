@@ -16,17 +16,17 @@ STOKES = {
 _NAMES = {code: name for name, code in STOKES.items()}
 
 
-def stokes_codes(given: str | Sequence[str]) -> list[int]:
-    """Return the codes of polarisations: a name, several in a list or with commas between.
+def stokes_codes(names: str | Sequence[str]) -> list[int]:
+    """Return the codes of polarisations: a name, a list, or comma-separated names.
 
     >>> stokes_codes("I"), stokes_codes("q, u"), stokes_codes(["XX", "YY"])
     ([1], [2, 3], [-5, -6])
     """
-    words = re.split(r"[,\s]+", given.strip()) if isinstance(given, str) else list(given)
+    words = re.split(r"[,\s]+", names.strip()) if isinstance(names, str) else list(names)
     unknown = [word for word in words if str(word).upper() not in STOKES]
     if unknown or not words:
         raise usage(
-            f"invalid polarisation {unknown[0] if unknown else given!r}: expected "
+            f"invalid polarisation {unknown[0] if unknown else names!r}: expected "
             f"{', '.join(STOKES)}",
             "use the names of the header's STOKES axis",
         )
@@ -34,7 +34,7 @@ def stokes_codes(given: str | Sequence[str]) -> list[int]:
 
 
 def stokes_name(code: float) -> str:
-    """Return the name of a code of the STOKES axis; the number of an unknown one.
+    """Return the name of a code of the STOKES axis; an unknown code as text.
 
     >>> stokes_name(1.0), stokes_name(-8), stokes_name(9)
     ('I', 'YX', '9')

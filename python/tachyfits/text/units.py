@@ -1,9 +1,8 @@
-"""Units as headers and people write them: one reader in front of astropy's.
+"""Units as headers and people write them: a tolerant parser on top of astropy's.
 
 The text is tried as written, then with the spellings of old files in any letter case. If a text is
 ambiguous, the caller names the possible quantities: `A` is an ångström on an axis of wavelengths
-and an ampere in a column. astropy is imported when a unit has to be parsed, and not for spellings
-alone.
+and an ampere in a column. astropy is only imported to parse a unit, not to correct its spelling.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 #: The speed of light in vacuum, m/s.
 LIGHT = 299_792_458.0
 
-#: Words of any letter case and what the Standard calls them. A prefix whose capital is another one
-#: (M, milli and mega; P, pico and peta) is here where only one of them is in use.
+#: Words in any letter case and their names in the Standard. A word with a prefix that depends on
+#: the case (M, milli and mega; P, pico and peta) is listed only if one of the two is in use.
 _WORDS = {
     "a": "Angstrom", "aa": "Angstrom", "adu": "adu", "dn": "DN", "electron": "electron",
     "electrons": "electron", "ang": "Angstrom", "angs": "Angstrom",
@@ -49,25 +48,25 @@ _WORDS = {
     "yr": "yr",
 }  # fmt: skip
 
-#: Kinds of quantities of a spectral axis, and of angles, by a unit of each.
+#: Physical types of a spectral axis, and of angles, each given by one of its units.
 SPECTRAL = ("Hz", "m", "J", "m-1", "m/s")
 ANGLE = ("deg",)
 
-#: Units whose small letters are those of another one that files write in capitals.
+#: Units that keep their letter case: in lower case they equal another unit.
 _EXACT = frozenset(("mHz", "meV", "Mm"))
 
-#: Text after a unit that does not belong to it: "K (Tmb)", "K (TA*)".
+#: Remark after a unit: "K (Tmb)", "K (TA*)".
 _REMARK = re.compile(r"(?:(?<=\w)\s+|(?<=K))\([^()]*\)\s*$")
 
-#: Most characters of a unit; longer ones would take astropy's parsers long.
+#: Maximum length of a unit: astropy's parsers are slow for longer texts.
 _LONGEST = 200
 
-#: A power of four digits or more: 10**99999999 is computed as a whole number, for minutes.
+#: A power of four digits or more: computing the integer 10**99999999 takes minutes.
 _LARGE_POWER = re.compile(r"(?:\*\*|\^|[A-Za-z)]|(?<![\d.])10(?=[\s(+-]))[\s(+-]*\d{4}")
 
 
 def is_bounded(text: str) -> bool:
-    """Say whether a text can be parsed as a unit in little time; files and clients write any text.
+    """Return whether a text can be parsed as a unit quickly; files and clients may have any text.
 
     >>> is_bounded("10**-26 W m-2 Hz-1"), is_bounded("10000 K"), is_bounded("10**99999999 m")
     (True, True, False)
@@ -77,14 +76,14 @@ def is_bounded(text: str) -> bool:
 
 @functools.lru_cache(maxsize=512)
 def fits_unit(text: str, like: tuple[str, ...] = ()) -> UnitBase | None:
-    """Return the unit of a text; None for an unknown one, or a logarithm of a unit.
+    """Parse a unit; return None if it is unknown or logarithmic.
 
     Parameters
     ----------
     text
         As a header or a person writes it.
     like
-        Units of the kinds that it can be; another reading counts only where none of them fits.
+        Units of the expected physical types; another type is accepted only if none of them fits.
 
     >>> fits_unit("JY/BEAM"), fits_unit("HZ"), fits_unit("W.U.")
     (Unit("Jy / beam"), Unit("Hz"), None)
@@ -95,9 +94,9 @@ def fits_unit(text: str, like: tuple[str, ...] = ()) -> UnitBase | None:
 
     if not is_bounded(text):
         return None
-    found = None
+    fallback = None
     with warnings.catch_warnings():
-        # Spellings that the Standard frowns upon are understood all the same.
+        # Accept spellings that the Standard deprecates.
         warnings.simplefilter("ignore", u.UnitsWarning)
         kinds = [u.Unit(kind) for kind in like]
         for candidate in _candidates(text):
@@ -107,30 +106,30 @@ def fits_unit(text: str, like: tuple[str, ...] = ()) -> UnitBase | None:
                 except (ValueError, TypeError, ArithmeticError):
                     continue
                 if not isinstance(unit, u.UnitBase) or not 0 < abs(unit.scale) < math.inf:
-                    # No factor leads from mag(AB) or 1e999 m to another unit.
+                    # mag(AB) and 1e999 m cannot be converted by a factor.
                     continue
                 if not kinds or any(unit.is_equivalent(kind) for kind in kinds):
                     return unit
-                found = unit if found is None else found
-    return found
+                fallback = unit if fallback is None else fallback
+    return fallback
 
 
 def _candidates(text: str) -> list[str]:
-    """Return a text, and what it says when old spellings and remarks are taken for what they are.
+    """Return spellings to try: the text, with corrected words, and each without a remark.
 
     >>> _candidates("KM/SEC"), _candidates("K (TMB)")
     (['KM/SEC', 'km/s'], ['K (TMB)', 'K (TMB)', 'K', 'K'])
     """
     stripped = text.strip()
-    found = [stripped, spelled(stripped)]
-    without = _REMARK.sub("", stripped)
-    if without and without != stripped:
-        found += [without, spelled(without)]
-    return found
+    spellings = [stripped, spelled(stripped)]
+    unremarked = _REMARK.sub("", stripped)
+    if unremarked and unremarked != stripped:
+        spellings += [unremarked, spelled(unremarked)]
+    return spellings
 
 
 def spelled(text: str) -> str:
-    """Return a unit with the Standard's names for the words of old files, in any letter case.
+    """Replace the words of old files, in any letter case, by the Standard's names.
 
     >>> spelled("ANGSTROMS"), spelled("KM S-1"), spelled("counts/sec"), spelled("furlong")
     ('Angstrom', 'km s-1', 'count/s', 'furlong')
@@ -143,7 +142,7 @@ def spelled(text: str) -> str:
 
 
 def axis_unit_text(text: str) -> str:
-    """Return the unit of an axis without remarks, by the Standard's names. No astropy.
+    """Return the unit of an axis with the Standard's names and without remarks. Avoids astropy.
 
     >>> axis_unit_text("KM/S (LSR)"), axis_unit_text("m/s"), axis_unit_text("A")
     ('km/s', 'm/s', 'Angstrom')
@@ -152,7 +151,7 @@ def axis_unit_text(text: str) -> str:
 
 
 def asked_unit(text: str, like: tuple[str, ...] = ()) -> UnitBase:
-    """Return a unit that a user gives; UsageError for an unknown one."""
+    """Parse a unit given by a user; raise UsageError if it is unknown."""
     unit = fits_unit(str(text), like) if str(text).strip() else None
     if unit is None:
         raise usage(
@@ -167,7 +166,7 @@ _QUANTITY = re.compile(r"\s*([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eEdD][-+]?\d+)?)\s*
 
 
 def asked_quantity(value: Any, like: tuple[str, ...], default: str | None = None) -> Quantity:
-    """Return a number with a unit that a person gives: text such as "1.42 GHZ", or a Quantity.
+    """Parse a number with a unit given by a user: text such as "1.42 GHZ", or a Quantity.
 
     ``default`` is the unit of a number without one. Errors are astropy's: see `foreign_errors`.
 
@@ -178,18 +177,18 @@ def asked_quantity(value: Any, like: tuple[str, ...], default: str | None = None
 
     if not isinstance(value, str):
         return u.Quantity(value) if hasattr(value, "unit") else u.Quantity(value, unit=default)
-    found = _QUANTITY.fullmatch(value)
-    if found is None:
+    parsed = _QUANTITY.fullmatch(value)
+    if parsed is None:
         raise ValueError("expected a number and a unit")
-    number = float(found[1].upper().replace("D", "E"))
-    return u.Quantity(number, asked_unit(found[2], like) if found[2] else default)
+    number = float(parsed[1].upper().replace("D", "E"))
+    return u.Quantity(number, asked_unit(parsed[2], like) if parsed[2] else default)
 
 
 def spectral_quantity(value: Any) -> Quantity:
-    """Return a frequency or a wavelength that a person gives, with its unit.
+    """Parse a frequency or a wavelength with a unit, given by a user.
 
-    A number alone is an error: 230.538 is GHz to its author and Hz to a default. Errors are as of
-    `asked_quantity`.
+    A number without a unit is an error: for 230.538 the author means GHz, a default would be Hz.
+    Errors are as in `asked_quantity`.
 
     >>> spectral_quantity("656.28 nm")
     <Quantity 656.28 nm>
@@ -204,7 +203,7 @@ def spectral_quantity(value: Any) -> Quantity:
 
 
 def unit_text(unit: UnitBase) -> str:
-    """Return a unit as the Standard writes it.
+    """Return the text of a unit in the syntax of the Standard.
 
     >>> unit_text(fits_unit("km/s"))
     'km s-1'
@@ -213,7 +212,7 @@ def unit_text(unit: UnitBase) -> str:
 
 
 def given_unit(unit: Any) -> Any:
-    """Return a unit of astropy's as text, anything else as it is.
+    """Convert a unit of astropy to text; return anything else unchanged.
 
     >>> given_unit(fits_unit("km/s")), given_unit("km/s")
     ('km s-1', 'km/s')
@@ -222,7 +221,7 @@ def given_unit(unit: Any) -> Any:
 
 
 def stated_unit(unit: Any) -> str | None:
-    """Return a unit of astropy's as `text_of_unit` does; "" for a number without dimension.
+    """Convert a unit of astropy to text, as `text_of_unit` does; "" for the dimensionless unit.
 
     >>> import astropy.units as u
     >>> stated_unit(u.dimensionless_unscaled), stated_unit(None), stated_unit(u.percent)
@@ -233,9 +232,9 @@ def stated_unit(unit: Any) -> str | None:
 
 @functools.lru_cache(maxsize=512)
 def text_of_unit(unit: Any) -> str | None:
-    """Return a unit of astropy's as the Standard writes it; its own text where that cannot say it.
+    """Return the text of an astropy unit: in the Standard's syntax, else in astropy's.
 
-    None without a unit, or of one that has no text.
+    None without a unit, or if its text is empty.
     """
     if unit is None or not str(unit):
         return None

@@ -1,8 +1,7 @@
-"""Columns of an ASCII table that is being made: the form of each, and cells that fit it.
+"""Columns of a new ASCII table: the form of each, and cells that fit it.
 
-Not how numbers are written as text, which the engine does. The idea: a new column takes values as
-a column that there is takes them (`editing.fitting`), so neither cuts or wraps what the other
-refuses.
+The engine formats numbers as text. A new column accepts the same values as an existing one
+(`editing.fitting`), so that neither cuts or wraps what the other refuses.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from tachyfits.table.values import ColumnData
 from tachyfits.writing.fitting import fitted
 from tachyfits.writing.new_columns import Cells, NewColumn, plain_spec
 
-#: Text of an undefined float: programs that do not know TNULL read it as NaN.
+#: Text of an undefined float: programs that ignore TNULL read it as NaN.
 _NULL_FLOAT = "NaN"
 
-#: The forms that the Standard has: letter, characters, decimals.
+#: Forms in the Standard: letter, characters, decimals.
 _FORM = re.compile(r"([AI])(0*[1-9]\d*)|([FED])(0*[1-9]\d*)(\.\d+)?")
 
 
@@ -33,12 +32,12 @@ class NewTextColumn(NewColumn):
     """A column of an ASCII table."""
 
     def cells(self) -> Cells:
-        """Return the cells: text as it is, integers of 64 bits, floats of 64 bits.
+        """Return the cells: text unchanged, numbers as 64-bit integers or floats.
 
         Raises
         ------
         UsageError
-            A value is not what the form holds.
+            A value does not fit the form.
         """
         data, form = self.data, str(self.spec["element"])
         if self.spec["null"] and data.undefined is None:
@@ -53,7 +52,7 @@ class NewTextColumn(NewColumn):
 def new_text_column(data: ColumnData, form: str | None) -> NewColumn:
     """Return a column of an ASCII table, of a form such as "I6", "F8.3", "E16.8", "D25.16", "A10".
 
-    Without a form it is one that holds every value with all its digits.
+    The default form holds every value with all its digits.
     """
     values, form_is_given = data.values, form is not None
     if isinstance(values, Ragged) or values.ndim != 1 or values.dtype.kind not in "iufS":
@@ -65,11 +64,11 @@ def new_text_column(data: ColumnData, form: str | None) -> NewColumn:
             ),
         )
     defined = values if data.undefined is None else values[~data.undefined]
-    given = _text_form(defined) if form is None else form
-    form = given.strip().upper() if isinstance(given, str) else ""
+    text_form = _text_form(defined) if form is None else form
+    form = text_form.strip().upper() if isinstance(text_form, str) else ""
     if not _FORM.fullmatch(form):
         raise usage(
-            f"column {data.name!r}: invalid form {given!r} for an ASCII table",
+            f"column {data.name!r}: invalid form {text_form!r} for an ASCII table",
             "a form is Aw, Iw, Fw.d, Ew.d or Dw.d: w characters, d of them decimals",
         )
     undefined = (values.dtype.kind != "S" and data.undefined is not None) or (
@@ -79,16 +78,16 @@ def new_text_column(data: ColumnData, form: str | None) -> NewColumn:
     if undefined:
         null, form = _null_of(data, defined, form, given=form_is_given)
     elif data.null is not None and form[0] == "I" and len(str(data.null)) <= int(form[1:]):
-        # For rows to come.
+        # For rows appended later.
         null = str(data.null)
     return NewTextColumn(data, plain_spec(data) | {"element": form, "null": null})
 
 
 def _null_of(data: ColumnData, defined: NDArray[Any], form: str, *, given: bool) -> tuple[str, str]:
-    """Return a number that stands for undefined ones, as text, and the form that holds it.
+    """Return the text of the number for undefined values, and the form that holds it.
 
-    Programs that read TNULLn as a number fail at other text. It fills the field, so that it is the
-    same to those who take it for text; unless it is given, it does not occur.
+    Programs that read TNULLn as a number fail on other text. It fills the field, so that it
+    compares equal as text too; unless ``given``, it does not occur among the values.
     """
     letter, width = form[0], int(re.split(r"\D", form[1:])[0])
     if letter != "I":
@@ -103,9 +102,9 @@ def _null_of(data: ColumnData, defined: NDArray[Any], form: str, *, given: bool)
         # Only numbers that fill the width: -99, 999, 998, 997.
         tried = [*least, *range(greatest, max(greatest - 10_000, -1), -1)]
         free = (number for number in tried if len(str(number)) == width)
-        found = next((number for number in free if number not in occurring), None)
-        if found is not None:
-            return str(found), f"I{width}"
+        null = next((number for number in free if number not in occurring), None)
+        if null is not None:
+            return str(null), f"I{width}"
         if given:
             raise usage(
                 f"column {data.name!r}: no number of {width} characters is free to mean undefined",

@@ -1,7 +1,7 @@
-"""Tables larger than memory on their way into a FITS file, in two passes over their batches.
+"""Write tables larger than memory to a FITS file, in two passes over their batches.
 
-FITS says before the first row what every row is: how many there are, how long the longest text is,
-which integer means undefined. The first pass finds that out, the second writes.
+The properties of a FITS table precede its first row: the number of rows, the length of the longest
+text, the integer that means undefined. The first pass determines them, the second writes.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from tachyfits.writing.new_columns import (
     with_descriptions,
 )
 
-#: A row as messages name it.
+#: A row in messages.
 _ROW = re.compile(r"\brow (\d+) \(0-based\)")
 
-#: A batch: its columns, all of the same rows.
+#: A batch: columns with equal numbers of rows.
 Batch = list[ColumnData]
 
 
@@ -52,37 +52,37 @@ def write_batches(
     Parameters
     ----------
     empty
-        The columns without a row.
+        The columns without rows.
     batches
-        Called twice, for the same batches.
+        Function that is called twice, and returns the same batches.
     """
     plans = [ColumnPlan(column) for column in empty]
-    seen = 0
+    row_count = 0
     with null_lists_of_batches(warns=True):
         for batch in batches():
             for plan, column in zip(plans, batch, strict=True):
                 plan.see(column)
-            seen += _rows(batch)
-            _tell(progress, seen, 2 * rows)
+            row_count += _rows(batch)
+            _tell(progress, row_count, 2 * rows)
     warn_of_names(empty)
     new = [plan.made() for plan in plans]
     specs = [column.spec for column in new]
-    kept = with_descriptions(
+    new_cards = with_descriptions(
         cards_for(time_cards(cards, empty), [column.name for column in empty]), empty
     )
-    writer.begin_table(specs, kept, kind="binary", name=name, rows=seen)
+    writer.begin_table(specs, new_cards, kind="binary", name=name, rows=row_count)
     done = 0
     with null_lists_of_batches(warns=False):
         for batch in batches():
-            cells = [_cells(made, column) for made, column in zip(new, batch, strict=True)]
+            cells = [_cells(planned, column) for planned, column in zip(new, batch, strict=True)]
             writer.write_rows(cells, _rows(batch), threads=threads)
             done += _rows(batch)
-            _tell(progress, seen + done, 2 * rows)
+            _tell(progress, row_count + done, 2 * rows)
     writer.end_table()
 
 
 def batches_of(name: str, tables: Iterable[Any], made: Callable[[Any], Batch]) -> Iterator[Batch]:
-    """Give what is made of the tables of a file; an error names the file, and the row in it."""
+    """Yield the converted tables of a file; errors name the file, and the row in it."""
     first = 0
     for table in tables:
         with naming(name, first):
@@ -93,7 +93,7 @@ def batches_of(name: str, tables: Iterable[Any], made: Callable[[Any], Batch]) -
 
 @contextmanager
 def naming(name: str, first: int = 0) -> Iterator[None]:
-    """Let errors name a file, and the rows in it, the first of which is that of the data."""
+    """Make errors name a file, and its rows; the data begin at row ``first``."""
     try:
         yield
     except UsageError as error:
@@ -102,12 +102,12 @@ def naming(name: str, first: int = 0) -> Iterator[None]:
 
 
 def _further(text: str, rows: int) -> str:
-    """Return a message with the rows that it names so much further.
+    """Return a message with ``rows`` added to the row numbers in it.
 
     >>> _further("column 'A', row 3 (0-based): what", 10)
     "column 'A', row 13 (0-based): what"
     """
-    return _ROW.sub(lambda found: f"row {int(found[1]) + rows} (0-based)", text, count=1)
+    return _ROW.sub(lambda match: f"row {int(match[1]) + rows} (0-based)", text, count=1)
 
 
 def _rows(batch: Batch) -> int:
@@ -119,11 +119,11 @@ def _tell(progress: Progress | None, done: int, total: int) -> None:
         raise cancelled()
 
 
-def _cells(made: NewColumn, column: ColumnData) -> Cells:
-    """Return the cells of a batch, as the column that was planned has them."""
-    if made.data.null is not None and made.data.null != column.null:
-        column = with_null(column, made.data.null)
-    return replace(made, data=column).cells()
+def _cells(planned: NewColumn, column: ColumnData) -> Cells:
+    """Return the cells of a batch in the form of the planned column."""
+    if planned.data.null is not None and planned.data.null != column.null:
+        column = with_null(column, planned.data.null)
+    return replace(planned, data=column).cells()
 
 
 class ColumnPlan:
@@ -151,10 +151,10 @@ class ColumnPlan:
         self._occurring = Occurring(elements.dtype) if elements.dtype.kind in "iu" else None
 
     def see(self, column: ColumnData) -> None:
-        """Take a batch into account."""
+        """Update the plan with a batch."""
         elements = elements_of(column.values)
         if elements.dtype != self._dtype and elements.dtype.kind != "S":
-            # Integers beyond int64 among decimals, which the type of these does not tell.
+            # Integers beyond int64 among decimals, which the type of decimals does not reveal.
             raise usage(
                 f"column {column.name!r} has values of {elements.dtype} after the first rows, "
                 f"which {self._dtype} does not hold",

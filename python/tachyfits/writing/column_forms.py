@@ -1,7 +1,7 @@
 """Requested forms of columns of a binary table: ``rT``, ``rPT`` and ``rQT`` of TFORMn.
 
-A form says the type of the elements, how many there are, and whether cells are in the heap. Values
-become that type if each is the same number there; floats alone are rounded.
+A form has the type of the elements and their number, and whether cells are in the heap. Values are
+converted to that type if the conversion is exact; only floats are rounded.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from tachyfits.writing.new_columns import NewColumn, new_column
 
 _FORM = re.compile(r"(?P<repeat>\d*)(?P<heap>[PQ]?)(?P<letter>[LXABIJKEDCM])(\(\d*\))?")
 
-#: Types of NumPy by the letters of TFORMn; of integers those of the conventions for the other sign
-#: (TZEROn) come second.
+#: NumPy types by the letters of TFORMn; for integers, the type of the other sign (by TZEROn) comes
+#: second.
 _TYPES = {
     "L": ("bool",), "X": ("bool",), "B": ("uint8", "int8"), "I": ("int16", "uint16"),
     "J": ("int32", "uint32"), "K": ("int64", "uint64"), "E": ("float32",), "D": ("float64",),
@@ -37,7 +37,7 @@ _HINT = "a form is rT, rPT or rQT: how many (1 without), P or Q for the heap, on
 def formed_column(data: ColumnData, form: str | None) -> NewColumn:
     """Return a column of a binary table in a form, such as "J", "3E", "20A", "PJ" or "QD".
 
-    Without a form it follows from the values.
+    The default form follows from the values.
 
     Raises
     ------
@@ -46,14 +46,14 @@ def formed_column(data: ColumnData, form: str | None) -> NewColumn:
     """
     if form is None:
         if data.null is not None and not data.rows:
-            # Values of no row keep it until their type is known.
+            # Without rows, keep the null until the type is known.
             filled_integers(data.name, elements_of(data.values), None, data.null)
         return new_column(data)
-    found = _FORM.fullmatch(form.strip().upper()) if isinstance(form, str) else None
-    if found is None:
+    match = _FORM.fullmatch(form.strip().upper()) if isinstance(form, str) else None
+    if match is None:
         raise usage(f"column {data.name!r}: invalid form {form!r} for a binary table", _HINT)
-    letter, heap = found["letter"], found["heap"]
-    repeat = int(found["repeat"]) if found["repeat"] else None
+    letter, heap = match["letter"], match["heap"]
+    repeat = int(match["repeat"]) if match["repeat"] else None
     if not data.rows:
         data = _without_rows(data, letter, heap, repeat)
     if (letter == "A") != (data.values.dtype.kind == "S"):
@@ -75,7 +75,7 @@ def formed_column(data: ColumnData, form: str | None) -> NewColumn:
 
 
 def _without_rows(data: ColumnData, letter: str, heap: str, repeat: int | None) -> ColumnData:
-    """Return a column without rows as a form asks for; its own shape and type if they are so."""
+    """Return a column without rows in a requested form; keep its shape and type if they fit."""
     values = _nothing(data.values, letter, heap, repeat)
     if data.null is not None:
         elements = elements_of(values)
@@ -124,7 +124,7 @@ def _in_heap(data: ColumnData, form: str, letter: str, heap: str) -> NewColumn:
     values = data.values
     if letter == "A":
         if isinstance(values, Ragged) or values.ndim > 1:
-            # Strings of one width, as many as there are: TDIMn says how wide.
+            # Strings of one width, any number of them: TDIMn gives the width.
             cells = as_ragged(values)
             most = max(int(cells.lengths.max(initial=0)), 1)
             shaped = Ragged(cells.offsets, cells.values, cell_shape=cells.cell_shape or (most,))
@@ -150,7 +150,7 @@ def _in_heap(data: ColumnData, form: str, letter: str, heap: str) -> NewColumn:
 
 
 def _of_type(data: ColumnData, form: str, letter: str) -> ColumnData:
-    """Return the values in the type of a form, if they are the same there."""
+    """Return the values in the type of a form, if they convert exactly."""
     values = data.values
     flat = elements_of(values)
     undefined, own = data.undefined, flat.dtype
@@ -162,38 +162,38 @@ def _of_type(data: ColumnData, form: str, letter: str) -> ColumnData:
     if own.name in names:
         return data
     if own.kind == "f" and letter in "BIJK" and flat.size and bool(np.isnan(flat).all()):
-        # Nothing but undefined is of no type.
+        # Values that are all undefined fit any type.
         undefined = np.ones(flat.shape, bool)
-    known = flat if undefined is None else flat[~undefined]
-    held = np.zeros(known.shape, bool)
+    defined = flat if undefined is None else flat[~undefined]
+    held = np.zeros(defined.shape, bool)
     for name in names:
-        result, same = converted(known, np.dtype(name))
-        held |= same
-        if same.all():
+        result, exact = converted(defined, np.dtype(name))
+        held |= exact
+        if exact.all():
             break
     else:
-        odd = known[~held]
-        found = odd[0] if odd.size else f"both {known.min()} and {known.max()}"
-        raise _misfit(data, form, f"{found} ({own})")
-    made = np.zeros(flat.shape, result.dtype)
-    made[... if undefined is None else ~undefined] = result
+        odd = defined[~held]
+        actual = odd[0] if odd.size else f"both {defined.min()} and {defined.max()}"
+        raise _misfit(data, form, f"{actual} ({own})")
+    filled = np.zeros(flat.shape, result.dtype)
+    filled[... if undefined is None else ~undefined] = result
     null = data.null
     if result.dtype.kind in "iu":
         limits = np.iinfo(result.dtype)
         fits = null is not None and limits.min <= null <= limits.max
         if undefined is not None or fits:
-            made, undefined, null = filled_integers(
-                data.name, made, undefined, null if fits else None
+            filled, undefined, null = filled_integers(
+                data.name, filled, undefined, null if fits else None
             )
         else:
             null = None
     elif undefined is not None:
-        made[undefined], undefined, null = np.nan, None, None
+        filled[undefined], undefined, null = np.nan, None, None
     else:
         null = None
-    whole = with_elements(values, made)
-    return replace(data, values=whole, undefined=undefined, null=null)
+    cells = with_elements(values, filled)
+    return replace(data, values=cells, undefined=undefined, null=null)
 
 
-def _misfit(data: ColumnData, form: str, found: str) -> Exception:
-    return usage(f"column {data.name!r}: the form {form!r} does not hold {found}", _HINT)
+def _misfit(data: ColumnData, form: str, actual: str) -> Exception:
+    return usage(f"column {data.name!r}: the form {form!r} does not hold {actual}", _HINT)

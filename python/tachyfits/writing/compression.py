@@ -1,4 +1,4 @@
-"""Compression: how a new image or table is compressed in tiles, and writing such a table."""
+"""Compression: options for compressing new images and tables in tiles, and writing such tables."""
 
 from __future__ import annotations
 
@@ -15,29 +15,30 @@ from tachyfits.base.errors import either, listed, usage, warn
 from tachyfits.base.progress import Progress
 from tachyfits.base.whole_numbers import whole_number
 
-#: Random numbers added to floats before rounding, by the number in the name.
+#: Dithering (random numbers added to floats before rounding), by the number in the name.
 DITHERS = {None: "NO_DITHER", 1: "SUBTRACTIVE_DITHER_1", 2: "SUBTRACTIVE_DITHER_2"}
 
-#: Bytes of data below which fpack copies a table.
+#: Size below which fpack copies a table.
 LEAST_BYTES = 5760
 
 
 @public
 class Codec(NamedTuple):
-    """A codec of compressed tiles, as `codecs` lists it.
+    """A codec of compressed tiles, as listed by `codecs`.
 
     Attributes
     ----------
     words
-        What ``compress=`` and ``--codec`` call it; the first word is the usual one.
+        Its names for ``compress=`` and ``--codec``, the usual one first.
     name
-        What the Standard calls it, the value of ZCMPTYPE and ZCTYPn.
+        Its name in the Standard, the value of ZCMPTYPE and ZCTYPn.
     keeps_bits
-        It keeps every bit of floats; the others need integers, to which floats are quantised.
+        Whether it keeps every bit of floats; the others need integers, to which floats are
+        quantised.
     of_columns
-        Columns of tables can have it.
+        Whether it supports columns of tables.
     purpose
-        What it is for.
+        Its purpose.
     """
 
     words: tuple[str, ...]
@@ -60,62 +61,64 @@ def codecs() -> list[Codec]:
     return [Codec(*facts) for facts in _core.codecs()]
 
 
-#: The names that the Standard gives the codecs, by the words that people type.
+#: Standard names of the codecs, by the names that users type.
 CODECS = {word: codec.name for codec in codecs() for word in codec.words}
 
-#: The names of the codecs that keep every bit of floats.
+#: Standard names of the codecs that keep every bit of floats.
 LOSSLESS = {codec.name for codec in codecs() if codec.keeps_bits}
 
 
 @public
 @dataclass(frozen=True)
 class Compression:
-    """How a new image or table is compressed in tiles (section 10 of the Standard).
+    """Options for compressing a new image or table in tiles (section 10 of the Standard).
 
     Parameters
     ----------
     codec
-        "rice", the default, is fast; "gzip" (GZIP_2) keeps any pixels, "gzip1" too; "hcompress" is
-        for images of the sky, "plio" for masks of integers from 0 to 2^24 - 1, of which unsigned
-        ones are stored as BITPIX = 32, which all readers understand; "none" compresses nothing.
-        Names of the Standard ("RICE_1") are accepted.
+        "rice", the default, is fast; "gzip" (GZIP_2) and "gzip1" keep any pixels; "hcompress" is
+        for images of the sky, "plio" for masks of integers from 0 to 2^24 - 1 (unsigned ones are
+        stored as BITPIX = 32, which all readers understand); "none" compresses nothing. Names of
+        the Standard ("RICE_1") are accepted.
     tile
         Shape of a tile in NumPy order, fewer axes than the image has for planes or rows; "row",
         "whole", or None: long rows, or squares of a plane.
     quantise
-        Floats become integers in steps of this part of the noise of each tile: 4 is a quarter of
-        the noise, a negative number is the step itself. None keeps every bit, which only "gzip",
+        Step of quantised floats, as a fraction of the noise of each tile: 4 is a quarter of the
+        noise, a negative number is the step itself. None keeps every bit, which only "gzip",
         "gzip1" and "none" can. "auto" is 4 for the other codecs, and None for these three.
     dither
         1 or 2 add random numbers before rounding, which are subtracted when the pixels are read, so
         that means are not biased; 2 keeps pixels that are exactly 0. None adds nothing.
     seed
-        Where the random numbers begin, 1 to 10000; None takes it from the pixels, so that the same
+        Start of the random numbers, 1 to 10000; None derives it from the pixels, so that the same
         pixels give the same file.
     scale
-        Of "hcompress": integers are divided by this number, which loses information; 0 does not.
+        For "hcompress": integers are divided by this number, which loses information; 0 is
+        lossless.
     tables
-        Compress the binary tables of a list of HDUs too; otherwise they are copied. Tables of less
-        than 5760 bytes are always copied, as fpack does.
+        Also compress the binary tables of a list of HDUs; otherwise they are copied. Tables of less
+        than 5760 bytes are always copied, as in fpack.
     table_rows
-        Of tables: rows of a tile; None: as many as have 10 MB.
+        For tables: rows of a tile; None: as many as fit in 10 MB.
     columns
-        Of tables: the codec of a column by its name, "gzip", "gzip1", "rice" or "none". Others have
-        the codec that fpack chooses for their type, but complex numbers GZIP_1. Nothing is lost.
+        For tables: the codec of a column by its name, "gzip", "gzip1", "rice" or "none". Others
+        have the codec that fpack selects for their type, except that complex numbers have GZIP_1.
+        Lossless.
     directives
-        Follow the keywords FZALGOR, FZTILE, FZQVALUE, FZQMETHD, FZDTHRSD and FZHSCALE of a header
-        before the arguments, and FZTILELN and FZALGn of tables where no argument says otherwise.
+        Let the keywords FZALGOR, FZTILE, FZQVALUE, FZQMETHD, FZDTHRSD and FZHSCALE of a header
+        override the arguments, and FZTILELN and FZALGn of tables replace missing arguments.
 
     Raises
     ------
     UsageError
-        An argument has a value that it cannot have.
+        An argument has an invalid value.
 
     Notes
     -----
-    NaN comes back as NaN. A tile with infinite pixels, without noise, whose range is too wide, or
-    whose step is finer than the digits of its pixels is stored bit for bit. A warning gives the
-    largest difference to the original.
+    NaN is preserved. A tile with infinite pixels, without noise, whose range is too wide, or whose
+    step is finer than the digits of its pixels is stored bit for bit. A warning gives the largest
+    difference from the original.
 
     Examples
     --------
@@ -172,7 +175,7 @@ class Compression:
             )
 
     def for_engine(self, shape: Sequence[int]) -> tuple[Any, ...]:
-        """Return what the engine takes, for an image of this shape."""
+        """Return the engine's arguments for an image of this shape."""
         name = _codec(self.codec)
         tile: list[int] | None
         if self.tile is None:
@@ -189,14 +192,14 @@ class Compression:
         return name, tile, level, DITHERS[self.dither], self.seed, self.scale, self.directives
 
     def table_options(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return what the engine takes, for a table with columns of these names."""
+        """Return the engine's options for a table with columns of these names."""
         codecs = []
         for name, codec in (self.columns or {}).items():
-            found = [n for n, each in enumerate(names) if each.upper() == name.strip().upper()]
-            if not found:
+            numbers = [n for n, each in enumerate(names) if each.upper() == name.strip().upper()]
+            if not numbers:
                 problem = f"invalid columns: expected names of the table, found {name!r}"
                 raise usage(problem, f"the columns are {listed(names)}")
-            codecs.append((found[0], _codec(codec)))
+            codecs.append((numbers[0], _codec(codec)))
         return {
             "tile_rows": self.table_rows, "codecs": codecs, "directives": self.directives,
         }  # fmt: skip
@@ -207,7 +210,7 @@ def _is_shape(tile: Any) -> bool:
 
 
 def _codec(name: str) -> str:
-    """Return the name that the Standard gives a codec."""
+    """Return the Standard's name of a codec."""
     codec = CODECS.get(str(name).lower(), str(name).upper())
     if codec not in CODECS.values():
         expected = ", ".join(CODECS)
@@ -216,7 +219,7 @@ def _codec(name: str) -> str:
 
 
 def check_table_compression(compress: Any) -> Compression | None:
-    """Return ``compress=`` of a table; raise UsageError if it is not about tables."""
+    """Return ``compress=`` of a table; raise UsageError if it does not apply to tables."""
     if isinstance(compress, (Compression, type(None))):
         return compress
     raise usage(
@@ -226,16 +229,16 @@ def check_table_compression(compress: Any) -> Compression | None:
 
 
 def table_compression(compress: Compression | str | None) -> Compression | None:
-    """Return ``compress=`` for a table, or None where tables are not compressed."""
+    """Return ``compress=`` for a table, or None if tables are not compressed."""
     return compress if isinstance(compress, Compression) and compress.tables else None
 
 
 def engine_compression(
     compress: Compression | str | None, shape: Sequence[int], dtype: Any, bitpix: int = 8
 ) -> tuple[Any, ...] | None:
-    """Return what the engine takes for ``compress=``, a `Compression` or the name of a codec.
+    """Return the engine's arguments for ``compress=``, a `Compression` or the name of a codec.
 
-    An image without a pixel has no tiles. Warns of tiles that other programs do not read;
+    An image without pixels has no tiles. Warns about tiles that other programs do not read;
     ``dtype`` is the type of the pixels in the file, or None for that of ``bitpix``.
     """
     if compress is None:
@@ -258,7 +261,7 @@ def engine_compression(
 
 
 def suits_compression(hdu: _core.Hdu) -> bool:
-    """Return whether a table is compressed: a binary one that is large enough."""
+    """Return whether a table should be compressed: a binary table that is large enough."""
     return hdu.kind == "binary table" and hdu.data_bytes >= LEAST_BYTES
 
 
@@ -282,9 +285,9 @@ def write_spooled_table(
     threads: int,
     progress: Progress | None,
 ) -> None:
-    """Write the table of a spooled file, in compressed tiles if that suits it, else as it is.
+    """Write the table of a spooled file, in compressed tiles if it is suitable, else unchanged.
 
-    A stream of batches gives its rows once: they are in the spool only.
+    A stream of batches yields its rows once, so only the spool has them.
     """
     hdu = spool.hdu(1)
     if suits_compression(hdu):

@@ -1,4 +1,4 @@
-"""A part of a table as a table of its own: stored fields as they are, row by row in batches."""
+"""Copy a part of a table to a new table: stored fields unchanged, rows in batches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tachyfits.table.reading import TableReading
     from tachyfits.table.table import Table
 
-#: Characters of a keyword.
+#: Maximum length of a keyword.
 _KEYWORD = 8
 
 
@@ -36,12 +36,12 @@ def copy_into(
 ) -> None:
     """Write a part of a table as the next HDU of a file.
 
-    A whole table without other cards is copied byte by byte, with bytes that no cell has.
+    A whole table without other cards is copied byte by byte, including bytes outside of cells.
 
     Parameters
     ----------
     cards, descriptions
-        Before those of the table, descriptions by name of column.
+        Cards that precede those of the table; descriptions by column name.
     """
     if part.table._compression is not None:
         _copy_compressed(writer, part, cards, descriptions or {})
@@ -60,7 +60,7 @@ def copy_into(
         return
     count = 0 if part.where is not None else count_of(part.rows)
     if part.where is None:
-        # Room is reserved for these rows, so the file must have them first.
+        # Space is reserved for these rows, so check first that the file has them.
         core.check_rows(part.rows)
     numbers = [column.number for column in part.columns]
     own, without = _changed_cards(part.table, part.columns, descriptions or {})
@@ -94,13 +94,13 @@ def _warn_of_odd_text(part: Part, odd: set[str]) -> None:
 
 
 def _is_odd_text(characters: NDArray[np.uint8]) -> bool:
-    """Say whether bytes of text are others than those from blank to "~" and NUL."""
-    # Below the blank the difference wraps around.
+    """Return whether text has bytes other than those from blank to "~" and NUL."""
+    # Bytes below the blank wrap around.
     return bool(((characters - np.uint8(32) > 94) & (characters != 0)).any())
 
 
 def refuse_part(table: TableReading) -> None:
-    """Refuse to make another table of a compressed one: tiles that are left out are missed."""
+    """Refuse to select from a compressed table: readers need all of its tiles."""
     compression = table._compression
     if compression is not None:
         raise usage(
@@ -116,7 +116,7 @@ def _copy_compressed(
     cards: Sequence[tuple[str, Any, str]],
     descriptions: Mapping[str, str],
 ) -> None:
-    """Copy a compressed HDU byte by byte: its cells do not reach all of its heap (section 10.3)."""
+    """Copy a compressed HDU byte by byte: cells do not refer to all of its heap (section 10.3)."""
     table = part.table
     if not _is_whole(part):
         refuse_part(table)
@@ -138,35 +138,35 @@ def _is_whole(part: Part) -> bool:
     """Return whether a part has all rows and columns of its table, in their order."""
     rows = part.rows if isinstance(part.rows, tuple) else None
     numbers = [column.number for column in part.columns]
-    every = numbers == [*range(len(part.table.columns))]
-    return part.where is None and every and rows == (0, len(part.table))
+    is_all = numbers == [*range(len(part.table.columns))]
+    return part.where is None and is_all and rows == (0, len(part.table))
 
 
 def _stored(core: _core.Table, part: Part, rows: Rows, threads: int) -> list[Cells]:
     """Return the stored values of some rows."""
     options: dict[str, Any] = {"raw": True, "threads": threads, "progress": part.progress}
     fixed = [column.number for column in part.columns if not column.is_variable]
-    read = iter(core.read(fixed, rows, text="bytes", **options))
+    arrays = iter(core.read(fixed, rows, text="bytes", **options))
     cells: list[Cells] = []
     for column in part.columns:
         if column.is_variable:
             offsets, values, _, _ = core.read_arrays(column.number, rows, **options)
             cells.append((bytes_of(values), offsets, None))
         else:
-            values = next(read)[0]
-            # NumPy gives text of no length a character that no row has.
+            values = next(arrays)[0]
+            # NumPy gives text of length 0 one character, which the rows lack.
             cells.append((bytes_of(values if column.dtype.itemsize else values[:0]), None, None))
     return cells
 
 
 def _changed_cards(
-    table: Table, wanted: Sequence[TableColumn], descriptions: Mapping[str, str]
+    table: Table, columns: Sequence[TableColumn], descriptions: Mapping[str, str]
 ) -> tuple[Cards, list[str]]:
-    """Return the cards that are not as they were, and the keywords of the old ones.
+    """Return the cards that change, and the keywords of the old ones.
 
     These are the cards of the columns, with their new numbers, and comments about columns.
     """
-    new = {column.number + 1: number for number, column in enumerate(wanted, 1)}
+    new = {column.number + 1: number for number, column in enumerate(columns, 1)}
     cards: Cards = []
     old = []
     for card in table.header.cards:
@@ -181,15 +181,15 @@ def _changed_cards(
             )
         if moved is not None:
             cards.append(card._replace(keyword=moved.upper()))
-    for number, column in enumerate(wanted, 1):
+    for number, column in enumerate(columns, 1):
         if column.name in descriptions:
-            gone = (f"TTYPE{number}", f"TCOMM{number}")
-            cards = [card for card in cards if card[0] not in gone]
+            old_keywords = (f"TTYPE{number}", f"TCOMM{number}")
+            cards = [card for card in cards if card[0] not in old_keywords]
             cards += description_cards(column.name, number, descriptions[column.name])
     theirs = table.header.cards
     comments = [card for card in theirs if card.keyword == "COMMENT"]
-    kept = cards_for(comments, [column.name for column in wanted], descriptions=descriptions)
-    if kept != comments:
+    remaining = cards_for(comments, [column.name for column in columns], descriptions=descriptions)
+    if remaining != comments:
         old.append("COMMENT")
-        cards += kept
+        cards += remaining
     return cards, old

@@ -1,4 +1,4 @@
-"""A table, or a part of it, as a file of another format: written batch by batch.
+"""Export a table, or a part of it, to a file of another format, in batches.
 
 The compiled module formats CSV; Parquet and Arrow need pyarrow. Files appear when complete.
 """
@@ -32,15 +32,15 @@ from tachyfits.writing.new_columns import bytes_of
 from tachyfits.writing.sinks import new_file
 from tachyfits.writing.write import write
 
-#: A column as the compiled formatter takes it: the name of its type, the bytes of its elements,
-#: which of them are undefined, and the elements of its cells.
+#: A column for the compiled formatter: type name, bytes of its elements, mask of undefined
+#: elements, and elements per cell.
 CsvColumn: TypeAlias = tuple[
     str, NDArray[np.uint8], NDArray[np.uint8] | None, int | NDArray[np.int64] | None
 ]
 
 
 def export(part: Part, path: str | os.PathLike[str], overwrite: bool) -> None:
-    """Write a part of a table in the format that the name ends in."""
+    """Write a part of a table in the format of the file name."""
     form = format_of(path)
     if form == "fits":
         with new_file(path, overwrite=overwrite) as writer:
@@ -64,7 +64,7 @@ def export(part: Part, path: str | os.PathLike[str], overwrite: bool) -> None:
 
 
 def write_columns(columns: Columns, path: str | os.PathLike[str], overwrite: bool) -> None:
-    """Write columns in the format that the name ends in; `export` does the same of a table."""
+    """Write columns in the format of the file name; `export` does the same for a table."""
     if os.fspath(path).lower().endswith(".json"):
         text = json.dumps(plain(_records(columns)), ensure_ascii=False, allow_nan=False)
         write_atomically(path, lambda s: s.write(f"{text}\n".encode()), overwrite=overwrite)
@@ -92,7 +92,7 @@ def write_columns(columns: Columns, path: str | os.PathLike[str], overwrite: boo
 def _write_by_astropy(
     columns: Columns, path: str | os.PathLike[str], form: str, overwrite: bool
 ) -> None:
-    """Write columns as "votable" or "ecsv", whose writers of astropy have the table in memory."""
+    """Write columns as "votable" or "ecsv" through astropy, which holds the table in memory."""
     table = astropy_table(columns)
     stream: Any = io.BytesIO() if form == "votable" else io.StringIO()
     with foreign_errors(f"cannot write {os.fspath(path)!r} as {form}", "write .fits or .parquet"):
@@ -103,7 +103,7 @@ def _write_by_astropy(
 
 
 def _records(columns: Columns) -> dict[str, Any]:
-    """Return columns as JSON has them: units by name, and an object for each row."""
+    """Return columns in the JSON layout: units by name, and an object for each row."""
     units = {name: unit for name in columns if (unit := columns.unit(name))}
     # Masked arrays give None for undefined values.
     lists = [(values.to_object_array() if isinstance(values, Ragged) else values).tolist()
@@ -113,7 +113,7 @@ def _records(columns: Columns) -> dict[str, Any]:
 
 
 def write_stream(part: Part, stream: BinaryIO, form: str) -> None:
-    """Write a part of a table into a stream, as "csv", "parquet" or "arrow"."""
+    """Write a part of a table to a stream, as "csv", "parquet" or "arrow"."""
     empty = part.read((0, 0), "bytes")
     batches = (part.read(piece, "bytes") for piece in part.pieces())
     if form == "csv":
@@ -131,10 +131,10 @@ def _write_arrow(stream: BinaryIO, form: str, empty: Columns, batches: Iterator[
                 writer.write_batch(batch)
         return
     parquet = needed("pyarrow.parquet", "writing parquet", extra="arrow")
-    known = {**(reader.schema.metadata or {}), **foreign_metadata(empty)}
-    with parquet.ParquetWriter(stream, reader.schema.with_metadata(known)) as writer:
+    metadata = {**(reader.schema.metadata or {}), **foreign_metadata(empty)}
+    with parquet.ParquetWriter(stream, reader.schema.with_metadata(metadata)) as writer:
         for batch in reader:
-            writer.write_batch(batch.replace_schema_metadata(known))
+            writer.write_batch(batch.replace_schema_metadata(metadata))
 
 
 def _write_csv(stream: BinaryIO, empty: Columns, batches: Iterator[Columns], threads: int) -> None:
@@ -146,10 +146,9 @@ def _write_csv(stream: BinaryIO, empty: Columns, batches: Iterator[Columns], thr
 
 
 def csv_rows(columns: Columns, threads: int = 1) -> list[bytes]:
-    r"""Return rows as CSV: undefined cells are empty, elements of arrays are separated by blanks.
+    r"""Return rows as CSV: undefined cells are empty, blanks separate elements of arrays.
 
-    Floats have the fewest digits that restore them. Within an array an undefined element is
-    ``nan``.
+    Floats have the fewest digits that restore them. Undefined elements of an array are ``nan``.
 
     >>> import numpy as np
     >>> numbers = np.ma.MaskedArray([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]])
@@ -157,16 +156,16 @@ def csv_rows(columns: Columns, threads: int = 1) -> list[bytes]:
     [b'0.5,1 nan\n,3 4\n']
     """
     rows = len(next(iter(columns.values()), ()))
-    given = [_csv_column(values) for values in columns.values()]
-    return _core.csv_rows(given, rows, threads=threads)
+    formatted = [_csv_column(values) for values in columns.values()]
+    return _core.csv_rows(formatted, rows, threads=threads)
 
 
 def _csv_column(values: Any) -> CsvColumn:
-    """Return a column as the formatter takes it: type, elements, undefined ones, cells."""
+    """Return a column for the formatter: type, elements, undefined elements, cells."""
     cells: int | NDArray[np.int64] | None
     if isinstance(values, Ragged):
-        whole = values.compact()
-        values, cells = whole.values, np.ascontiguousarray(whole.offsets, np.int64)
+        compact = values.compact()
+        values, cells = compact.values, np.ascontiguousarray(compact.offsets, np.int64)
     else:
         cells = None if values.ndim == 1 else int(np.prod(values.shape[1:]))
     elements = np.ma.getdata(values).reshape(-1)

@@ -1,8 +1,8 @@
 """Convert values to the types of existing columns without loss.
 
-A column says what its cells are (the types that reading gives); values of another type are taken
-if every one of them is the same number there. Floats alone are rounded, to the digits or decimals
-that the column has; where whole steps are stored (TSCALn), each must be one.
+An existing column has a type (the type that reading returns); values of another type are accepted
+if each converts exactly. Only floats are rounded, to the digits or decimals of the column; if the
+column is scaled (TSCALn), each value must be a whole number of steps.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from tachyfits.table.values import ColumnData, column_data
 from tachyfits.text.units import fits_unit
 from tachyfits.writing.new_columns import Cells, bytes_of
 
-#: The forms of numbers in an ASCII table; those of a binary one have no width after the letter.
+#: Forms of numbers in an ASCII table; those of a binary table have no width after the letter.
 _IN_TEXT = re.compile(r"[IFED]\d")
 
-#: Bytes of blanks that fill strings up to the width that a header states, whatever that is.
+#: Maximum bytes of blanks to pad strings to the width in a header, which may claim any width.
 _MOST_BLANKS = 1 << 28
 
 #: Hint for cells that are arrays.
 _ARRAYS = "give an array for each row, in a list: [[1, 2, 3]] for one row"
 
-#: The forms of integers, in binary and in ASCII tables.
+#: Forms of integers, in binary and in ASCII tables.
 _INTEGERS = re.compile(r"\d*[PQ]?[BIJK]")
 
 
@@ -46,11 +46,11 @@ def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
     Raises
     ------
     UsageError
-        A value cannot be held: too large, not whole, too long, of another shape, or undefined in a
-        column that has nothing for that.
+        A value does not fit: too large, not whole, too long, of another shape, or undefined in a
+        column without a value for that.
     """
     if not data.rows:
-        # No values are of no type.
+        # An empty array fits any type.
         return np.zeros(0, np.uint8), np.zeros(1, np.int64) if column.is_variable else None, None
     if _has_no_elements(column, data.values):
         nothing = np.zeros(0, np.uint8), np.zeros(data.rows + 1, np.int64), None
@@ -65,8 +65,8 @@ def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
         # The field may end where the last string does.
         values = values.astype(f"S{max(int(np.char.str_len(values).max(initial=0)), 1)}")
     if isinstance(values, Ragged):
-        found = f"arrays of {listed(np.unique(values.lengths))} elements"
-        raise _misfit(column, where, found, f"cells have {column.shape}")
+        actual = f"arrays of {listed(np.unique(values.lengths))} elements"
+        raise _misfit(column, where, actual, f"cells have {column.shape}")
     if values.shape[1:] != column.shape:
         raise _misfit(
             column, where, f"cells of shape {values.shape[1:]}", f"cells have {column.shape}"
@@ -77,44 +77,44 @@ def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
         data = replace(data, values=values, undefined=everywhere)
     if column.dtype.kind == "U":
         if isinstance(column.null, str) and data.undefined is not None:
-            # TNULLn of an ASCII table; other text has no null but the empty one.
+            # TNULLn of an ASCII table; other text has no null except the empty string.
             values = np.where(data.undefined, column.null.encode(), values)
         return _fitted_text(column, values, where, is_time=data.is_time), None, None
     undefined = _undefined(column, data, where)
     converted = _converted(column, values, undefined, where)
     if _IN_TEXT.match(column.form) and bool(np.isinf(converted).any()):
-        # The engine writes TNULLn for whatever is not finite.
+        # The engine writes TNULLn for any value that is not finite.
         raise _misfit(column, where, "infinities", "text has none: write a binary table")
     return bytes_of(converted), None, _as_bytes(undefined)
 
 
 def _in_unit(column: TableColumn, data: ColumnData, where: str) -> ColumnData:
-    """Return values in the column's unit; those that say none are taken to be in it."""
-    wanted, values = column.unit, data.values
-    if data.unit is None or data.unit == (wanted or "") or values.dtype.kind not in "iufc":
+    """Return values in the column's unit; values without a unit are assumed to be in it."""
+    unit, values = column.unit, data.values
+    if data.unit is None or data.unit == (unit or "") or values.dtype.kind not in "iufc":
         return data
-    if not wanted:
+    if not unit:
         warn(
             f"{where}, column {column.name!r} has no unit: numbers in {data.unit!r} are taken as "
             "they are"
         )
         return data
-    theirs, ours = fits_unit(data.unit), fits_unit(wanted)
+    theirs, ours = fits_unit(data.unit), fits_unit(unit)
     if theirs is None or ours is None or not theirs.is_equivalent(ours):
         raise _misfit(
             column, where, f"values in {data.unit!r}" if data.unit else "values without dimension",
-            f"the column is in {wanted!r}: convert them to that, or give numbers without a unit",
+            f"the column is in {unit!r}: convert them to that, or give numbers without a unit",
         )  # fmt: skip
     if theirs == ours:
         return data
     flat = elements_of(values)
     wide = flat.astype(np.complex128 if flat.dtype.kind == "c" else np.float64)
     converted = with_elements(values, theirs.to(ours, wide))
-    return replace(data, values=converted, unit=wanted)
+    return replace(data, values=converted, unit=unit)
 
 
 def _has_no_elements(column: TableColumn, values: NDArray[Any] | Ragged) -> bool:
-    """Say whether a column of arrays is given cells that are all empty, and so of no type."""
+    """Return whether all cells for a column of arrays are empty, so that they have no type."""
     if not (column.is_variable or column.delimiter):
         return False
     if isinstance(values, Ragged):
@@ -123,9 +123,9 @@ def _has_no_elements(column: TableColumn, values: NDArray[Any] | Ragged) -> bool
     return undefined or (values.ndim > 1 and not values.size)
 
 
-def _is_nothing(values: NDArray[Any], wanted: np.dtype[Any]) -> bool:
-    """Say whether values are nothing but undefined, and so of no type of their own."""
-    if values.dtype.kind != "f" or wanted.kind not in "biuU" or not values.size:
+def _is_nothing(values: NDArray[Any], target: np.dtype[Any]) -> bool:
+    """Return whether all values are undefined, so that they have no type."""
+    if values.dtype.kind != "f" or target.kind not in "biuU" or not values.size:
         return False
     return bool(np.isnan(values).all())
 
@@ -138,8 +138,8 @@ def _fitted_arrays(column: TableColumn, data: ColumnData, where: str) -> Cells:
         if isinstance(values, Ragged) or values.dtype.kind != "S" or values.ndim != 1:
             raise _misfit(column, where, f"values of {values.dtype}", "give text")
         cells = [np.frombuffer(cell, np.uint8) for cell in values.tolist()]
-        joined = Ragged.from_cells(cells, np.uint8)
-        return bytes_of(joined.values), joined.offsets, None
+        ragged = Ragged.from_cells(cells, np.uint8)
+        return bytes_of(ragged.values), ragged.offsets, None
     shape = values.cell_shape if isinstance(values, Ragged) else values.shape[1:]
     if len(shape) > 1 and shape != column.shape:
         hint = f"cells have {column.shape}" if column.shape else "flatten them"
@@ -162,8 +162,8 @@ def _fitted_strings(column: TableColumn, values: NDArray[Any] | Ragged, where: s
     """Return arrays of strings as cells of the heap that TDIMn divides into strings."""
     width = column.dtype.itemsize // 4
     if values.dtype.itemsize > width:
-        found = f"text of {values.dtype.itemsize} characters"
-        raise _misfit(column, where, found, f"a string has {width}, as TDIM says")
+        actual = f"text of {values.dtype.itemsize} characters"
+        raise _misfit(column, where, actual, f"a string has {width}, as TDIM says")
     count = elements_of(values).size
     if count * (width - values.dtype.itemsize) > _MOST_BLANKS:
         raise memory_error(
@@ -175,7 +175,7 @@ def _fitted_strings(column: TableColumn, values: NDArray[Any] | Ragged, where: s
 
 
 def _undefined(column: TableColumn, data: ColumnData, where: str) -> NDArray[np.bool_] | None:
-    """Return where values are undefined, if the column has something that says so."""
+    """Return where values are undefined, if the column can represent that."""
     undefined = data.undefined
     if undefined is None or column.dtype.kind in "bfc":
         return undefined
@@ -194,7 +194,7 @@ def _as_bytes(undefined: NDArray[np.bool_] | None) -> NDArray[np.uint8] | None:
 def _converted(
     column: TableColumn, values: NDArray[Any], undefined: NDArray[np.bool_] | None, where: str
 ) -> NDArray[Any]:
-    """Return the values in the column's type; each is the same number there."""
+    """Return the values in the column's type; each must convert exactly."""
     converted = _of_type(column, values, undefined, where)
     if column.dtype.kind != "f" or not column.scale or not _INTEGERS.match(column.form):
         return converted
@@ -219,20 +219,20 @@ def _converted(
 def _of_type(
     column: TableColumn, values: NDArray[Any], undefined: NDArray[np.bool_] | None, where: str
 ) -> NDArray[Any]:
-    kind, wanted = values.dtype.kind, column.dtype
-    if (wanted.kind == "b") != (kind == "b") or kind in "S":
-        raise _misfit(column, where, f"values of {values.dtype}", f"the column is of {wanted}")
-    if values.dtype == wanted:
+    kind, target = values.dtype.kind, column.dtype
+    if (target.kind == "b") != (kind == "b") or kind in "S":
+        raise _misfit(column, where, f"values of {values.dtype}", f"the column is of {target}")
+    if values.dtype == target:
         return values
-    if kind == "c" and wanted.kind != "c":
-        raise _misfit(column, where, f"values of {values.dtype}", f"the column is of {wanted}")
-    result, same = converted(values, wanted)
+    if kind == "c" and target.kind != "c":
+        raise _misfit(column, where, f"values of {values.dtype}", f"the column is of {target}")
+    result, exact = converted(values, target)
     if undefined is not None:
-        same = same | undefined.reshape(same.shape)
-    if not same.all():
-        first = values.reshape(-1)[int(np.flatnonzero(~same.reshape(-1))[0])]
+        exact = exact | undefined.reshape(exact.shape)
+    if not exact.all():
+        first = values.reshape(-1)[int(np.flatnonzero(~exact.reshape(-1))[0])]
         others = "; a binary table has other types" if _IN_TEXT.match(column.form) else ""
-        hint = f"the column is of {wanted}{others}"
+        hint = f"the column is of {target}{others}"
         raise _misfit(column, where, f"{first} ({values.dtype})", hint)
     return result
 
@@ -261,8 +261,8 @@ def _fitted_text(
     return bytes_of(values.astype(f"S{width}")) if width else bytes_of(values[:0])
 
 
-def _misfit(column: TableColumn, where: str, found: str, hint: str) -> Exception:
-    return usage(f"{_place(column, where)}: cannot hold {found}", hint)
+def _misfit(column: TableColumn, where: str, actual: str, hint: str) -> Exception:
+    return usage(f"{_place(column, where)}: cannot hold {actual}", hint)
 
 
 def _place(column: TableColumn, where: str) -> str:
@@ -278,14 +278,14 @@ def row_cells(
     brought: Brought,
     fill_missing: bool,
 ) -> tuple[list[Cells], int]:
-    """Return the cells of new rows for every column of a table, and how many rows there are.
+    """Return the cells of new rows for every column of a table, and the number of rows.
 
-    ``stated`` is the table's information about its times, ``brought`` that of the rows. With
-    ``fill_missing`` missing columns are undefined.
+    ``stated``: the table's information about its times, ``brought``: that of the rows. With
+    ``fill_missing``, missing columns are undefined.
     """
     check_location(stated, made, where)
-    given, unknown = _data_of_each(columns, made)
-    missing = [column.key for column in columns if column.key not in given]
+    by_key, unknown = _data_of_each(columns, made)
+    missing = [column.key for column in columns if column.key not in by_key]
     if unknown or (missing and not fill_missing):
         lack = f"lack the columns {listed(missing)}" if missing else ""
         have = f"have unknown columns: {listed(unknown)}" if unknown else ""
@@ -297,39 +297,39 @@ def row_cells(
     rows = made[0].rows if made else 0
     cells = []
     for column in columns:
-        if column.key in given:
-            check_times(stated, column, given[column.key], where, brought)
-            cells.append(fitted(column, given[column.key], where))
+        if column.key in by_key:
+            check_times(stated, column, by_key[column.key], where, brought)
+            cells.append(fitted(column, by_key[column.key], where))
         else:
             cells.append(values_for(column, None, rows, stated, where))
     return cells, rows
 
 
 def _data_of_each(
-    columns: tuple[TableColumn, ...], made: list[ColumnData]
+    columns: tuple[TableColumn, ...], data_of_rows: list[ColumnData]
 ) -> tuple[dict[str, ColumnData], list[str]]:
-    """Return the values of each column that has some, by key, and the names that no column has.
+    """Return the values for each column by key, and the names that match no column.
 
-    Each of the values serves one column: one that is spelled so, or else one in any case; of
-    columns of one name the first of them by that name.
+    Each value is for one column: the one with exactly its name, or else one that matches in any
+    case; among columns of one name, the first.
     """
-    given: dict[str, ColumnData] = {}
+    by_key: dict[str, ColumnData] = {}
     for spelling in (str.rstrip, lambda name: name.rstrip().upper()):
-        rest: dict[str, list[ColumnData]] = {}
-        for data in made:
-            rest.setdefault(spelling(data.name), []).append(data)
+        by_name: dict[str, list[ColumnData]] = {}
+        for data in data_of_rows:
+            by_name.setdefault(spelling(data.name), []).append(data)
         for column in columns:
             for name in (spelling(column.key), spelling(column.name)):
-                if column.key not in given and rest.get(name):
-                    given[column.key] = rest[name].pop(0)
-        made = [data for several in rest.values() for data in several]
-    return given, [data.name for data in made]
+                if column.key not in by_key and by_name.get(name):
+                    by_key[column.key] = by_name[name].pop(0)
+        data_of_rows = [data for several in by_name.values() for data in several]
+    return by_key, [data.name for data in data_of_rows]
 
 
 def _repeated(cell: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     if not np.ma.isMaskedArray(cell):
         return np.broadcast_to(cell, shape, subok=True)
-    # NumPy forgets the mask.
+    # NumPy drops the mask.
     mask = np.broadcast_to(np.ma.getmaskarray(cell), shape)
     return np.ma.MaskedArray(np.broadcast_to(np.ma.getdata(cell), shape), mask=mask)
 
@@ -337,28 +337,28 @@ def _repeated(cell: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 def values_for(column: TableColumn, values: Any, rows: int, stated: Stated, where: str) -> Cells:
     """Return values of a column for ``rows`` rows; a single value applies to all of them.
 
-    ``stated`` is what the table says of the times of these rows.
+    ``stated``: the table's information about the times of these rows.
     """
-    known: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
     if values is None or values is np.ma.masked:
         kind = "U1" if column.dtype.kind == "U" else column.dtype
         values = np.ma.MaskedArray(np.zeros((rows, *column.shape), kind), mask=True)
         # An undefined variable-length array has no elements.
         values = Ragged(np.zeros(rows + 1), np.zeros(0)) if column.is_variable else values
     else:
-        values, known = with_what_they_say(column.name, values)
+        values, properties = with_what_they_say(column.name, values)
     if not column.is_variable:
         if isinstance(values, (list, tuple)):
             values = as_array(column.name, values)
         single = values if isinstance(values, Ragged) else np.asanyarray(values)
         if not isinstance(single, Ragged) and single.shape in (column.shape, ()):
-            # A number that is given for an array is that of all its elements.
+            # A single number for a cell that is an array applies to all its elements.
             values = _repeated(single, (rows, *column.shape))
     elif not isinstance(values, (list, tuple, Ragged)) and np.ndim(values) == 0:
         if column.dtype.kind != "U" or column.shape:
             raise _misfit(column, where, "a single value", _ARRAYS)
         values = _repeated(np.asanyarray(values), (rows,))
-    data = column_data(column.name, values, **known)
+    data = column_data(column.name, values, **properties)
     check_times(stated, column, data, where)
     if data.rows != rows:
         raise usage(

@@ -1,4 +1,4 @@
-"""Images that are written: arrays as the engine takes them, and their cards."""
+"""Images to write: arrays in the engine's form, and their cards."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tachyfits.text.units import text_of_unit
 
 
 def image_cards(cards: Cards, unit: Any = None, beside: Collection[tuple[str, int]] = ()) -> Cards:
-    """Return the cards for an image: the given ones, and BUNIT.
+    """Return the cards for an image: ``cards``, and BUNIT.
 
-    Cards that need another HDU (corrections of pixels, coordinates or beams in a table) are left
-    out with a warning where the file does not have it.
+    Cards that need another HDU (corrections of pixels, coordinates or beams in a table) are dropped
+    with a warning if the file lacks it.
 
     Parameters
     ----------
     unit
-        Of the pixels, astropy's; written if the header has none.
+        Unit of the pixels, of astropy; written if the header has none.
     beside
-        EXTNAME, in capitals, and EXTVER of the HDUs of the file.
+        EXTNAME, in upper case, and EXTVER of the HDUs of the file.
     """
     lost: set[str] = set()
     for (name, version), keywords in hdus_needed(Header(cards)).items():
@@ -46,11 +46,11 @@ def image_cards(cards: Cards, unit: Any = None, beside: Collection[tuple[str, in
 
 
 def cards_given(header: Any) -> Cards:
-    """Return the cards of a header, or values by keyword; none for None."""
+    """Return the cards of a header, or values by keyword; empty for None."""
     return list(header.cards) if isinstance(header, Header) else given_cards(header)
 
 
-#: Hint for an array of a type that no image has, by NumPy's kind.
+#: Hint for an array of a type that images lack, by NumPy's kind.
 _OTHER_TYPES = {
     "b": 'give array.astype("uint8"), which holds the same values',
     "f": 'give array.astype("float32"), or "float64" for wider types',
@@ -61,8 +61,8 @@ _OTHER_TYPES = {
 
 def native(array: Any) -> NDArray[Any]:
     """Return an array for the engine: native-endian, contiguous in C order, not masked."""
-    given = array
-    # An object with ``__array__`` may give a masked array.
+    original = array
+    # ``__array__`` may return a masked array.
     array = array if isinstance(array, np.ndarray) else np.asanyarray(array)
     if np.ma.is_masked(array):
         if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
@@ -71,8 +71,8 @@ def native(array: Any) -> NDArray[Any]:
         array = np.ma.filled(floats, np.nan)
     array = np.asarray(array)
     kind, size = array.dtype.kind, array.dtype.itemsize
-    if kind == "O" and not isinstance(given, (np.ndarray, list, tuple)):
-        raise _no_data(given)
+    if kind == "O" and not isinstance(original, (np.ndarray, list, tuple)):
+        raise _no_data(original)
     if kind not in "iuf" or (kind == "f" and size not in (4, 8)):
         raise usage(
             f"an array of {array.dtype}: FITS has no image of that type",
@@ -87,30 +87,31 @@ def native(array: Any) -> NDArray[Any]:
     return result
 
 
-def _no_data(given: object) -> Exception:
-    found = f"an object of {type(given).__name__}"
-    if isinstance(given, type):
-        found = f"the class {given.__name__}"
+def _no_data(value: object) -> Exception:
+    actual = f"an object of {type(value).__name__}"
+    if isinstance(value, type):
+        actual = f"the class {value.__name__}"
     hint = either("give an array, or a dict of columns for a table")
-    if hasattr(given, "data") and hasattr(given, "header"):
+    if hasattr(value, "data") and hasattr(value, "header"):
         hint = either("give hdu.data, and header=hdu.header")
-    problem = f"invalid data: expected numbers, a table or an HDU, found {found}"
+    problem = f"invalid data: expected numbers, a table or an HDU, found {actual}"
     return usage(problem, hint)
 
 
-#: Offset of the conventions for unsigned integers and signed bytes.
+#: Offsets of the conventions for unsigned integers and signed bytes.
 ZEROS = {"int8": -(2**7), "uint16": 2**15, "uint32": 2**31, "uint64": 2**63}
 
 
 def with_blank(array: Any, dtype: Any, blank: int) -> Any:
-    """Return integers of a type with BLANK where they are masked, all exactly.
+    """Return integers of a type, exact, with BLANK where they are masked.
 
-    Other values, and values that become floats, are returned unchanged. ``dtype``: None for theirs.
+    Other values, and values that become floats, are returned unchanged. ``dtype`` None: their own
+    type.
 
     Raises
     ------
     UsageError
-        A defined value equals BLANK, or one of them does not fit the type.
+        A defined value equals BLANK, or a value does not fit the type.
     """
     array = array if isinstance(array, np.ndarray) else np.asanyarray(array)
     own = array.dtype.newbyteorder("=")
@@ -145,7 +146,7 @@ def with_blank(array: Any, dtype: Any, blank: int) -> Any:
 
 
 def _refuse_rounding(integers: NDArray[Any]) -> None:
-    """Refuse masked integers that float64, which has NaN for them, cannot represent."""
+    """Refuse masked integers that float64, whose NaN would represent the mask, cannot represent."""
     odd = integers[(integers > 2**53) | (integers < -(2**53))]
     if odd.size:
         raise usage(

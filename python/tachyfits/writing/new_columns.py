@@ -1,4 +1,4 @@
-"""Columns in the engine's terms: what a new column is to be, and its cells as bytes.
+"""New columns in the engine's terms: the properties of a column, and its cells as bytes.
 
 The form of a column of a binary table follows from its type alone. Columns of ASCII tables are in
 `writing.ascii_columns`.
@@ -22,16 +22,16 @@ from tachyfits.table.strings import characters_of, delimiter_of, field_width, jo
 from tachyfits.table.values import ColumnData
 from tachyfits.writing.images import ZEROS
 
-#: Arrays of more bytes than this take descriptors of 64 bits.
+#: Heaps of more bytes than this need 64-bit descriptors.
 _LARGE_HEAP = 2**31 - 1
 
-#: The cells of a column: bytes of the values, offsets of arrays, bytes of nulls.
+#: Cells of a column: bytes of the values, offsets of arrays, bytes of nulls.
 Cells = tuple[NDArray[np.uint8], NDArray[np.int64] | None, NDArray[np.uint8] | None]
 
 
 @dataclass(frozen=True)
 class NewColumn:
-    """A column that is to be written.
+    """A column to write.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class NewColumn:
     spec: dict[str, Any]
 
     def cells(self) -> Cells:
-        """Return the cells as the engine takes them."""
+        """Return the cells in the engine's form."""
         values, undefined = self.data.values, self.data.undefined
         if isinstance(values, Ragged) and self.spec["substrings"]:
             values = joined_strings(self.data.name, values, chr(self.spec["substrings"][1]))
@@ -66,8 +66,8 @@ def new_column(
 ) -> NewColumn:
     """Return a column of a binary table.
 
-    If more values follow, ``heap_bytes`` counts all its arrays, and ``divided`` is the most
-    characters of all strings of a cell, and their separator.
+    If more values follow, ``heap_bytes`` is the size of all arrays, and ``divided`` the largest
+    total of characters of a cell's strings, and their separator.
     """
     values = data.values
     name, spec = values.dtype.name, plain_spec(data)
@@ -90,7 +90,7 @@ def new_column(
         text = {"element": "text", "repeat": repeat, "width": width, "dimensions": dimensions}
         return NewColumn(data, spec | text)
     repeat = int(np.prod(shape, dtype=object)) if shape else 1
-    # Of one axis TFORM says the length, save that it is one: "1D" is a single number.
+    # TFORM gives the length of a single axis, except for length 1: "1D" is a scalar.
     dimensions = shape if len(shape) > 1 or shape == [1] else []
     spec |= {"element": name, "repeat": repeat, "dimensions": dimensions}
     return NewColumn(data, spec)
@@ -99,7 +99,7 @@ def new_column(
 def _divided_column(
     data: ColumnData, values: Ragged, spec: dict[str, Any], divided: tuple[int, str] | None
 ) -> NewColumn:
-    """Return a column of any number of strings in each cell, a delimiter between them."""
+    """Return a column with any number of strings in each cell, separated by a delimiter."""
     width, delimiter = divided or (field_width(values), delimiter_of(values))
     substrings = (max(values.dtype.itemsize, 1), ord(delimiter))
     text = {"element": "text", "repeat": width, "width": width, "substrings": substrings}
@@ -107,7 +107,7 @@ def _divided_column(
 
 
 def plain_spec(data: ColumnData) -> dict[str, Any]:
-    """Return what every column has."""
+    """Return the arguments that every column has."""
     for what, text in (("name", data.name), ("unit", data.unit), ("format", data.display)):
         check_card_text(what, text, f"column {data.name!r}: ")
     name = data.values.dtype.name
@@ -140,8 +140,8 @@ def _nulls_of(undefined: NDArray[np.bool_] | None) -> NDArray[np.uint8] | None:
 
 
 def warn_of_names(columns: Sequence[ColumnData]) -> None:
-    """Warn of columns that a name does not tell apart: in FITS case does not count."""
-    seen: dict[str, str] = {}
+    """Warn about columns whose names are equal in FITS, which ignores case."""
+    names: dict[str, str] = {}
     for number, column in enumerate(columns, 1):
         key = column.name.strip().upper()
         if not key:
@@ -149,17 +149,17 @@ def warn_of_names(columns: Sequence[ColumnData]) -> None:
                 f"column {number} (from 1): expected a name, found {column.name!r}\n"
                 "hint: give it one; astropy reads no table with a column without a name"
             )
-        if key and key in seen:
+        if key and key in names:
             warn(
                 f"column {number} (from 1): expected a unique name, found {column.name!r} "
-                f"beside {seen[key]!r}\n"
+                f"beside {names[key]!r}\n"
                 "hint: case does not matter in FITS; many programs find the first by either name"
             )
-        seen.setdefault(key, column.name)
+        names.setdefault(key, column.name)
 
 
 def description_cards(name: str, number: int, description: str) -> Cards:
-    """Return what describes a column: a card that lends its comment to the name, TCOMMn if need be.
+    """Return the cards of a column's description: the comment of its name, and TCOMMn if needed.
 
     >>> [keyword for keyword, _, _ in description_cards("RA", 3, "right ascension " * 5)]
     ['TTYPE3', 'TCOMM3']
@@ -170,17 +170,17 @@ def description_cards(name: str, number: int, description: str) -> Cards:
         raise usage(
             f"column {name!r}: invalid description {description!r}: expected text", "give text"
         )
-    kept = _core.comment_kept(f"TTYPE{number}", name, description)
-    cards: Cards = [(f"TTYPE{number}", name, kept)]
-    if not name or kept != description.strip():
+    comment = _core.comment_kept(f"TTYPE{number}", name, description)
+    cards: Cards = [(f"TTYPE{number}", name, comment)]
+    if not name or comment != description.strip():
         cards.append((f"TCOMM{number}", description, ""))
     return cards
 
 
 def with_descriptions(cards: Cards, columns: Sequence[ColumnData]) -> Cards:
-    """Return the cards of a new table with those that describe its columns.
+    """Return the cards of a new table with the descriptions of its columns.
 
-    Other comments of a table describe the columns that it had.
+    Other comments on columns are dropped: they describe the columns of the old table.
     """
     described = [(number, each) for number, each in enumerate(columns, 1) if each.description]
     old = {f"TCOMM{number}" for number, _ in described}

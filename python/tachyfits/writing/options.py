@@ -1,4 +1,4 @@
-"""The options of `tachyfits.write` and `Editor.insert` that are about HDUs, as one value."""
+"""Options of `tachyfits.write` and `Editor.insert` about HDUs, as one value."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tachyfits.writing.images import cards_given
 #: Options of a table, and of a single image.
 OF_TABLES = ("columns", "units", "nulls", "descriptions", "kind", "forms")
 OF_IMAGES = ("dtype", "scaling", "blank")
-#: Options of an image of a file, or of a computed one.
+#: Options of an image of a file, or of a computed image.
 OF_FILE_IMAGES = (*OF_IMAGES, "drop_degenerate")
 
 
 class DataOptions(ImageOptions, total=False):
-    """Keywords about the data that `tachyfits.write` takes: of an image, and of a table."""
+    """Keyword arguments of `tachyfits.write` about the data: an image, or a table."""
 
     columns: str | Sequence[str] | None
     units: Mapping[str, str] | None
@@ -37,12 +37,12 @@ class DataOptions(ImageOptions, total=False):
 
 @dataclass(frozen=True)
 class Options:
-    """How data become HDUs; see `tachyfits.write`.
+    """Options for converting data to HDUs; see `tachyfits.write`.
 
     Attributes
     ----------
     place
-        Number of the data in a list of HDUs; None: they are not in a list.
+        Number of the data in a list of HDUs, or None.
     """
 
     header: Any = None
@@ -65,17 +65,17 @@ class Options:
     @classmethod
     def of(cls, **given: Any) -> Options:
         """Return options by name; raise UsageError for an unknown one."""
-        *known, _ = (field.name for field in fields(cls))
-        unknown = next((option for option in given if option not in known), None)
+        *names, _ = (field.name for field in fields(cls))
+        unknown = next((option for option in given if option not in names), None)
         if unknown is not None:
-            hint = name_hint("write", unknown) or f"the options are {listed(known[:12])}"
+            hint = name_hint("write", unknown) or f"the options are {listed(names[:12])}"
             raise usage(f"invalid option {unknown}=", hint)
         options = cls(**given)
         check_card_text("name", options.name)
         return options
 
     def among(self, names: Sequence[str]) -> list[str]:
-        """Return those of some options that have a value."""
+        """Return the names of options that are set."""
         values = ((name, getattr(self, name)) for name in names)
         return [name for name, value in values if value is not None and value is not False]
 
@@ -85,22 +85,22 @@ class Options:
 
     @property
     def run(self) -> dict[str, Any]:
-        """Threads and progress, as the engine takes them."""
+        """Threads and progress, as keyword arguments of the engine."""
         return {"threads": check_threads(self.threads), "progress": self.progress}
 
     @property
     def pixel(self) -> str | None:
-        """The type of the pixels, as the engine names it."""
+        """Type of the pixels, by the engine's name."""
         return None if self.dtype is None else str(np.dtype(self.dtype).name)
 
     @property
     def name_cards(self) -> Cards:
-        """The card of the name; none without one."""
+        """The card of the name, or none."""
         return [] if self.name is None else [("EXTNAME", self.name, "")]
 
     @property
     def cards(self) -> Cards:
-        """The cards of an image: those of ``header``, and the name."""
+        """Cards of an image: those of ``header``, and the name."""
         cards = cards_given(self.header)
         if self.name is None:
             return cards

@@ -1,4 +1,4 @@
-"""HDUs of a compressed file as they were before it was compressed."""
+"""HDUs of a compressed file in the layout before compression."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tachyfits.file.hdu import Hdu
 
 @dataclass(frozen=True)
 class RestoredPrimary:
-    """An image that was the primary array before it was compressed, and the empty HDU before it."""
+    """An image that was the primary array before compression, and the empty HDU before it."""
 
     _data_kind: ClassVar[str] = "restored"
 
@@ -20,10 +20,10 @@ class RestoredPrimary:
 
 
 def restored_hdus(file: File) -> list[Hdu | RestoredPrimary]:
-    """Return the HDUs of a file as they were before it was compressed.
+    """Return the HDUs of a file in the layout before compression.
 
-    Compression puts an empty primary HDU before the table of a primary array. It has cards of its
-    own in some archives.
+    Compression puts an empty primary HDU before the table of a primary array. In some archives it
+    has its own cards.
     """
     hdus: list[Hdu | RestoredPrimary] = list(file)
     if len(hdus) > 1 and not file[0].shape and file[1].was_primary:

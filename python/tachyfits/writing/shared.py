@@ -19,7 +19,7 @@ from tachyfits.writing.sinks import FileBytes, place_of
 if TYPE_CHECKING:
     from tachyfits.file.hdu import Hdu
 
-#: Bytes that a task has in memory at a time.
+#: Bytes that a task holds in memory at a time.
 _BLOCK = 16 << 20
 
 
@@ -31,10 +31,10 @@ def write_shared(
     overwrite: bool,
     checksum: bool = False,
 ) -> None:
-    """Write a computed image by tasks, which compute and write a range of the file each.
+    """Write a computed image by tasks; each computes and writes a range of the file.
 
-    The file has another name in its folder until it is complete on the disk. Tasks sum what they
-    write; the header that states the sum is written last.
+    The file has a temporary name in its folder until it is complete on disk. Tasks compute sums of
+    the bytes that they write; the header with these sums is written last.
     """
     name = fits_name(path)
     core = image.file._open_core()
@@ -44,13 +44,13 @@ def write_shared(
             "copy the file, or use image.write",
         )
     content = FileBytes(image)
-    data, end = 0, content.size  # of the bytes that tasks write
+    data, end = 0, content.size  # Bytes that the tasks write.
     header, companions = b"", b""
     if checksum:
         data, end = image.data_offset, place_of(image)[2]
         header = core.hdu(image.index).header_with_checksums([])
         companions = b"".join(map(_with_checksums, content.companions))
-    place = len(header)  # of the first byte that tasks write
+    place = len(header)  # Position of the first of them.
     size = end - data + place + len(companions)
     output = _core.OutputFile.shared(os.path.abspath(name), size, overwrite=overwrite)
     temporary = str(output.shared_path)
@@ -73,7 +73,7 @@ def write_shared(
 
 
 def _with_checksums(hdu: Hdu) -> bytes:
-    """Return the bytes of an HDU whose header states their sums."""
+    """Return the bytes of an HDU whose header has its checksums."""
     core, _, end = place_of(hdu)
     data = core.read_bytes(hdu.data_offset, end)
     sums = _core.sum_of_bytes(0, data)
@@ -81,9 +81,9 @@ def _with_checksums(hdu: Hdu) -> bytes:
 
 
 def _write(pickled: bytes, path: str, begin: int, end: int, data: int, place: int) -> list[int]:
-    """Write a range of the content, in the process of a task; return the sums of its parts.
+    """Write a range of the content in the process of a task; return the sums of its parts.
 
-    ``place``: where byte ``data`` of the content, from which on it is summed, is in the file.
+    ``place``: position in the file of byte ``data`` of the content, where the sums begin.
     """
     content = FileBytes(open_pickled(pickled))
     sums = []

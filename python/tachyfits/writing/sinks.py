@@ -1,4 +1,4 @@
-"""Where HDUs go: a new file, a stream, a temporary file, bytes that are made when they are read."""
+"""Destinations of HDUs: a new file, a stream, a temporary file, bytes computed on demand."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from tachyfits.writing.sources import HduSource, Name, sources_of, with_needed
 #: A new file: a path, "-" for standard output, or a binary file object.
 Output: TypeAlias = str | os.PathLike[str] | BinaryIO
 
-#: The name of standard output.
+#: Name of standard output.
 STDOUT = "-"
 
-#: Bytes of a temporary file that are in memory at a time.
+#: Bytes of a temporary file in memory at a time.
 _STEP = 1 << 24
 
 #: Bytes of a block of a FITS file.
@@ -40,16 +40,16 @@ def write_new(
     sync: bool = False,
     **options: Any,
 ) -> None:
-    """Write data as a new file: see `tachyfits.write`, which has the options."""
+    """Write data as a new file: see `tachyfits.write` for the options."""
     sources = sources_of(data, Options.of(**options))
-    needed, names = with_needed(sources, ())
+    companions, names = with_needed(sources, ())
     with new_file(path, overwrite=overwrite, checksum=checksum, sync=sync) as writer:
-        errors = [source.write(writer, names) for source in [*sources, *needed]]
-    rounded = [(one, error) for one, error in zip(sources, errors, strict=False) if error > 0]
+        errors = [source.write(writer, names) for source in [*sources, *companions]]
+    rounded = [(each, error) for each, error in zip(sources, errors, strict=False) if error > 0]
     of_list = [
-        f"{error:.6g} in HDU {one.options.place}"
-        for one, error in rounded
-        if one.options.place is not None
+        f"{error:.6g} in HDU {each.options.place}"
+        for each, error in rounded
+        if each.options.place is not None
     ]
     if of_list:
         warn(
@@ -57,18 +57,18 @@ def write_new(
             f"{listed(of_list)} of the list"
         )
         return
-    for one, error in rounded:
-        tell_rounding(name_of(path), error, one.unit)
+    for each, error in rounded:
+        tell_rounding(name_of(path), error, each.unit)
 
 
 @contextmanager
 def new_file(
     path: Output, *, overwrite: bool = False, checksum: bool = False, sync: bool = False
 ) -> Iterator[_core.FileWriter]:
-    """Give a writer of HDUs; at the end the file gets its name, or a stream all of its bytes.
+    """Yield a writer of HDUs; at the end, name the file, or copy all bytes to the stream.
 
-    Nothing appears after an error, in a stream neither: its bytes are collected in a temporary file
-    before, because pixels are written in any order.
+    After an error, neither a file nor a stream has any output: pixels are written in any order, so
+    the bytes for a stream are collected in a temporary file first.
     """
     stream = stream_of(path)
     if stream is None:
@@ -90,27 +90,27 @@ def new_file(
 
 
 def stream_of(path: Output) -> BinaryIO | None:
-    """Return the stream that an output is; None for the name of a file.
+    """Return the stream of an output; None for the name of a file.
 
     Raises
     ------
     UsageError
-        It is standard output, and that is a terminal, or takes text only.
+        The output is standard output, and that is a terminal, or takes text only.
     """
     if path != STDOUT:
         return cast("BinaryIO", path) if hasattr(path, "write") else None
     buffer: BinaryIO | None = getattr(sys.stdout, "buffer", None)
     if buffer is None or sys.stdout.isatty():
-        found = "a stream of text" if buffer is None else "a terminal"
+        actual = "a stream of text" if buffer is None else "a terminal"
         raise usage(
-            f"invalid name '-': expected a file or a pipe as standard output, found {found}",
+            f"invalid name '-': expected a file or a pipe as standard output, found {actual}",
             either("name a file", "name a file, or send the output to one: > OUT.fits"),
         )
     return buffer
 
 
 def name_of(path: Output) -> str:
-    """Return what messages call an output."""
+    """Return the name of an output for messages."""
     if path == STDOUT:
         return "standard output"
     if hasattr(path, "write"):
@@ -121,7 +121,7 @@ def name_of(path: Output) -> str:
 def temporary_file(
     sources: Collection[HduSource], names: Collection[Name], label: str, *, checksum: bool = False
 ) -> tuple[_core.FitsFile, list[float]]:
-    """Return HDUs as an open temporary file without a name, and their errors of rounding.
+    """Return HDUs as an open temporary file without a name, and their rounding errors.
 
     Compressed HDUs keep their tiles. ``label`` is the file's name in messages.
     """
@@ -134,10 +134,10 @@ def temporary_file(
 
 
 class FileBytes:
-    """The bytes of the file that `tachyfits.write` would write, any range of them.
+    """The bytes of the file that `tachyfits.write` would write; any range of them can be read.
 
-    A computed image makes its bytes when they are read; nothing of it is written anywhere, and
-    the size is known before. Other data are in a temporary file.
+    Bytes of a computed image are computed when they are read; none are stored, and the size is
+    known beforehand. Other data are in a temporary file.
     """
 
     def __init__(self, data: Any, **options: Any) -> None:
@@ -151,11 +151,11 @@ class FileBytes:
         else:
             core, _ = temporary_file([*sources, *needed], names, "a new file")
             self._parts = [(core, 0, core.bytes)]
-        #: How many there are.
+        #: Total number of bytes.
         self.size = sum(end - begin for _, begin, end in self._parts)
 
     def read(self, begin: int, end: int, *, threads: int = 0) -> NDArray[np.uint8]:
-        """Return the bytes from ``begin`` to before ``end``."""
+        """Return the bytes in [``begin``, ``end``)."""
         pieces = []
         for core, first, last in self._parts:
             size = last - first
@@ -167,7 +167,7 @@ class FileBytes:
 
 
 def _is_made(sources: Sequence[HduSource]) -> bool:
-    """Return whether the only HDU is that of a file which is computed, or in memory."""
+    """Return whether the only HDU is computed or in memory."""
     [source, *others] = sources
     if others or source.hdu is None or not source.is_copy or source.options.name is not None:
         return False
@@ -177,7 +177,7 @@ def _is_made(sources: Sequence[HduSource]) -> bool:
 
 
 def place_of(hdu: Hdu) -> tuple[_core.FitsFile, int, int]:
-    """Return the open file of an HDU, and where the HDU begins and ends there."""
+    """Return the open file of an HDU, and where the HDU begins and ends in it."""
     core = hdu.file._open_core()
-    found = core.hdu(hdu.index)
-    return core, found.header_offset, found.data_offset + -(-found.data_bytes // _BLOCK) * _BLOCK
+    target = core.hdu(hdu.index)
+    return core, target.header_offset, target.data_offset + -(-target.data_bytes // _BLOCK) * _BLOCK

@@ -1,7 +1,7 @@
-"""Data of any kind as HDUs to be written: one table of kinds, for all places that HDUs go to.
+"""Data of any kind as HDUs to write: one table of kinds, for all destinations of HDUs.
 
-A new kind of data is a row of `KINDS`, and the way to recognise it in `base/kinds.py`. The places
-are in `sinks.py` and `editing/editor.py`; they do not look at kinds.
+A new kind of data needs a row of `KINDS`, and a test for it in `base/kinds.py`. The destinations,
+in `sinks.py` and `editing/editor.py`, do not depend on kinds.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ from tachyfits.writing.options import OF_FILE_IMAGES, OF_IMAGES, OF_TABLES, Opti
 from tachyfits.writing.stacking import stacked
 from tachyfits.writing.tables import write_table
 
-#: EXTNAME, in capitals, and EXTVER.
+#: EXTNAME, in upper case, and EXTVER.
 Name = tuple[str, int]
 
 
 @dataclass(frozen=True)
 class HduSource:
-    """An HDU to be written.
+    """An HDU to write.
 
     Attributes
     ----------
     write
-        Writes it as the next HDU of a new file that has HDUs of the given names; returns the
-        largest error of rounding.
+        Function that writes it as the next HDU of a new file, given the names of the file's HDUs;
+        returns the largest rounding error.
     options
-        Its options.
+        Options of the HDU.
     hdu
-        The HDU of a file that it is.
+        The HDU itself, if it is from a file.
     is_copy
-        ``hdu`` has all of its cards, except for the name, and its bytes, so that a sink can take
-        both from there.
+        Whether ``hdu`` has all of its cards, except for the name, and its bytes, so that a sink can
+        copy both from there.
     needed
         Bytes of the HDUs that its coordinates need beside it, and the name of their file.
     unit
-        Of its pixels.
+        Unit of its pixels.
     """
 
     write: Callable[[_core.FileWriter, Collection[Name]], float]
@@ -62,7 +62,7 @@ class HduSource:
 
     @property
     def name(self) -> Name:
-        """Its name, as images that need it have it."""
+        """Name by which images refer to it."""
         if self.hdu is not None:
             return self.hdu.name.upper(), self.hdu.version
         header = self.options.header
@@ -74,14 +74,14 @@ class HduSource:
 
     @property
     def label(self) -> str:
-        """Its name in messages."""
+        """Name in messages."""
         if self.options.place is not None:
             return f"HDU {self.options.place} of the list"
         return "the data" if self.hdu is None else self.hdu._where()
 
 
 def sources_of(data: Any, options: Options) -> list[HduSource]:
-    """Return the HDUs that data of any kind become, without those that images need beside them.
+    """Convert data of any kind to HDUs, without the companions that images need.
 
     Raises
     ------
@@ -113,50 +113,52 @@ def with_needed(
     """Return the HDUs of beams and coordinates that images need, and the names of all HDUs.
 
     They are tables (BEAMS, -TAB) and images of corrections (CPDIS, D2IM). Images find them by name,
-    so two images of one file cannot have different ones of one name.
+    so two images of one file cannot have different HDUs of one name.
 
     Parameters
     ----------
     there
-        HDUs that the file has already, and what messages call them.
+        Existing HDUs of the file, with their names for messages.
     """
-    known: dict[Name, tuple[str, Hdu]] = {}
+    by_name: dict[Name, tuple[str, Hdu]] = {}
     ours = ((source.label, source.hdu) for source in sources if source.hdu is not None)
     for label, hdu in chain(there, ours):
         if hdu.name:
-            known.setdefault((hdu.name.upper(), hdu.version), (label, hdu))
+            by_name.setdefault((hdu.name.upper(), hdu.version), (label, hdu))
     needed: list[HduSource] = []
     for source in sources:
         for table in companion_hdus(*source.needed):
             owner = f"the image of {source.label}"
-            other, same = known.setdefault((table.name.upper(), table.version), (owner, table))
-            if same is table:
+            other, existing = by_name.setdefault(
+                (table.name.upper(), table.version), (owner, table)
+            )
+            if existing is table:
                 needed += _of_hdu(table, Options())
-            elif _data_of(same) != _data_of(table):
+            elif _data_of(existing) != _data_of(table):
                 raise usage(
                     f"{owner} and {other} have different tables {table.name!r}, and images of one "
                     "file share it",
                     "write them to separate files, and leave out tables of other channels",
                 )
-    return needed, {source.name for source in sources} | {*known}
+    return needed, {source.name for source in sources} | {*by_name}
 
 
-#: Cards of an image of corrections that say which pixels it corrects.
+#: Cards of an image of corrections that determine the pixels it corrects.
 _PLACE = [f"{root}{axis}" for root in ("CRPIX", "CRVAL", "CDELT") for axis in (1, 2)]
 
 
 def _data_of(hdu: Hdu) -> tuple[Any, ...]:
-    """Return what must be equal in HDUs of one name that images share."""
+    """Return the data that must agree between HDUs of one name that images share."""
     image: Any = hdu
     if kind_of(hdu) == "image" and image._problem() is None:
-        # Of a compressed image the pixels count.
+        # For a compressed image, compare the pixels.
         place = [hdu.header.get(keyword) for keyword in _PLACE]
         return image.shape, image.read(dtype="raw").tobytes(), *place
     return hdu.data_bytes, hdu.checksum(threads=1).datasum
 
 
 def _of_array(
-    data: Any, options: Options, needed: tuple[bytes, str] = (b"", "")
+    data: Any, options: Options, companions: tuple[bytes, str] = (b"", "")
 ) -> list[HduSource]:
     """Return pixels in memory, or those of an image under another header."""
     if isinstance(data, (list, tuple)):
@@ -176,11 +178,11 @@ def _of_array(
             compression=engine_compression(options.compress, pixels.shape, dtype), **options.run,
         )  # fmt: skip
 
-    return [HduSource(write, options, needed=needed, unit=unit)]
+    return [HduSource(write, options, needed=companions, unit=unit)]
 
 
 def _of_image(image: Any, options: Options) -> list[HduSource]:
-    """Return an image of a file, or a computed one, which is read while it is written."""
+    """Return an image of a file, or a computed image, which is read while it is written."""
     if options.drop_degenerate:
         image = image.cutout(drop_degenerate=True)
     if options.header is not None:
@@ -205,14 +207,14 @@ def _of_image(image: Any, options: Options) -> list[HduSource]:
             buffering=image.file.buffering, **options.run,
         )  # fmt: skip
 
-    needed = (b"" if is_opaque else image._core_image().companion_bytes(), image.file.name)
+    companions = (b"" if is_opaque else image._core_image().companion_bytes(), image.file.name)
     is_copy = options.compress is None and not options.among(OF_IMAGES)
     unit = None if is_opaque else image.unit
-    return [HduSource(write, options, image, is_copy, needed, unit)]
+    return [HduSource(write, options, image, is_copy, companions, unit)]
 
 
 def _of_hdu(hdu: Hdu, options: Options) -> list[HduSource]:
-    """Return an HDU of a file, byte by byte; one without data may have another header."""
+    """Return an HDU of a file, byte by byte; without data it may have another header."""
     is_empty = hdu.kind in ("primary", "image") and not hdu.data_bytes
 
     def write(writer: _core.FileWriter, _: Collection[Name]) -> float:
@@ -244,7 +246,7 @@ def _of_nothing(data: None, options: Options) -> list[HduSource]:
 
 
 def _of_restored(pair: Any, options: Options) -> list[HduSource]:
-    """Return an image with the cards of the empty primary HDU that it does not have."""
+    """Return an image with the cards of its empty primary HDU, which is not written."""
 
     def write(writer: _core.FileWriter, _: Collection[Name]) -> float:
         others = writer.write_restored(pair.image.file._open_core(), **options.run)
@@ -261,12 +263,12 @@ def _of_restored(pair: Any, options: Options) -> list[HduSource]:
 def _of_measured(data: Any, options: Options) -> list[HduSource]:
     """Return a plane or a spectrum."""
     array, header = data.as_written(options.header)
-    needed = (data.companions, data.source) if options.header is None else (b"", "")
-    return _of_array(array, replace(options, header=header), needed)
+    companions = (data.companions, data.source) if options.header is None else (b"", "")
+    return _of_array(array, replace(options, header=header), companions)
 
 
 def _of_nddata(data: Any, options: Options) -> list[HduSource]:
-    """Return an image of astropy.nddata: its pixels, UNCERT and PSFIMAGE."""
+    """Return an astropy.nddata image: its pixels, UNCERT and PSFIMAGE."""
     first, *further = parts_of(data, options.header)
     others = replace(options, name=None)
     sources = _of_array(first[0], replace(options, header=first[1]))
@@ -289,13 +291,13 @@ def _of_list(hdus: Sequence[Any], options: Options) -> list[HduSource]:
         raise usage(problem, "give pairs (array, header) in the list")
     sources = []
     for place, hdu in enumerate(hdus):
-        one, header = hdu if isinstance(hdu, tuple) and len(hdu) == 2 else (hdu, None)
-        sources += sources_of(one, options.of_item(place, header))
+        data, header = hdu if isinstance(hdu, tuple) and len(hdu) == 2 else (hdu, None)
+        sources += sources_of(data, options.of_item(place, header))
     return sources
 
 
 class Kind(NamedTuple):
-    """A kind of data: how it becomes HDUs, the options that it takes, and what messages call it."""
+    """A kind of data: its conversion to HDUs, its options, and its name in messages."""
 
     sources: Callable[[Any, Options], list[HduSource]]
     takes: Sequence[str] = ()
@@ -304,7 +306,7 @@ class Kind(NamedTuple):
 
 _TABLE = Kind(_of_table, OF_TABLES, "a table")
 
-#: The kinds of data, by their names in `base/kinds.py`.
+#: Kinds of data, by their names in `base/kinds.py`.
 KINDS = {
     "array": Kind(_of_array, OF_IMAGES, "an array"),
     "arrow column": Kind(_of_array, OF_IMAGES),
@@ -321,7 +323,7 @@ KINDS = {
 
 
 def _is_numbers(items: Sequence[Any]) -> bool:
-    """Return whether a list is an array for NumPy, and not a list of HDUs."""
+    """Return whether a list is an array for NumPy, not a list of HDUs."""
     number = (int, float, complex, np.number)
 
     def is_part(item: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Lists of numbers and arrays as one array: their units and masks are kept."""
+"""Lists of numbers and arrays as one array, with their units and masks."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tachyfits.table.cells import with_numpys_mask
 def stacked(items: Sequence[Any]) -> tuple[NDArray[Any], Any]:
     """Return numbers, arrays of one shape, or lists of them as one array, and its unit or None.
 
-    The array has an axis more, the first, along which they lie. It is NumPy's, masked where one of
-    them is. Of quantities of astropy it has the numbers (integers as such) in the first one's unit.
+    They are stacked along a new first axis. The result is a NumPy array, masked if any item is
+    masked. Astropy quantities are converted to the unit of the first one (integers stay integers).
 
     Raises
     ------
     UsageError
-        They have several shapes, or units that are not of one kind.
+        They have different shapes, or incompatible units.
 
     Examples
     --------
@@ -48,9 +48,9 @@ def stacked(items: Sequence[Any]) -> tuple[NDArray[Any], Any]:
 
 
 def _has_one_shape(items: Sequence[Any]) -> bool:
-    """Return whether these are numbers, or lists of them as long as each other, without any array.
+    """Return whether these are numbers, or nested lists of equal length, without any array.
 
-    They may be very many, and have neither units nor masks.
+    There may be very many of them; they have neither units nor masks.
     """
     kinds = set(map(type, items))
     if not any(issubclass(kind, (list, tuple, np.ndarray)) for kind in kinds):
@@ -61,7 +61,7 @@ def _has_one_shape(items: Sequence[Any]) -> bool:
 
 
 def _with_unit(item: Any) -> tuple[Any, Any]:
-    """Return the numbers of an array, as NumPy has them, and its unit."""
+    """Return the numbers of an array, as a NumPy array, and its unit."""
     if isinstance(item, (list, tuple)):
         return stacked(item)
     unit = getattr(item, "unit", None)
@@ -72,17 +72,17 @@ def _with_unit(item: Any) -> tuple[Any, Any]:
     return (array if unit is None else np.asarray(array)), unit
 
 
-def _converted(array: Any, own: Any, wanted: Any) -> Any:
-    """Return numbers of a unit in another one."""
-    if own == wanted:
+def _converted(array: Any, own: Any, target: Any) -> Any:
+    """Return numbers converted from one unit to another."""
+    if own == target:
         return array
-    if own is None or wanted is None:
+    if own is None or target is None:
         problem = "some have no unit"
     else:
         from astropy.units import UnitConversionError
 
         try:
-            numbers = own.to(wanted, np.ma.getdata(array))
+            numbers = own.to(target, np.ma.getdata(array))
         except UnitConversionError as error:
             problem = str(error)
         else:

@@ -1,4 +1,4 @@
-"""Writing tables: whatever is a table becomes the next HDU of a file."""
+"""Write tables of any kind as the next HDU of a file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from tachyfits.writing.options import OF_TABLES, Options
 def write_table(
     data: Any, options: Options, writer: _core.FileWriter, _: Collection[Any] = ()
 ) -> float:
-    """Write a table as the next HDU of a file, compressed in tiles if the options ask for it."""
+    """Write a table as the next HDU of a file, compressed in tiles if the options request it."""
     compress, is_listed = options.compress, options.place is not None
     how = table_compression(compress) if is_listed else check_table_compression(compress)
     is_whole = isinstance(data, Table) and not options.among(["header", "name", *OF_TABLES])
@@ -68,7 +68,7 @@ def _add_table(writer: _core.FileWriter, data: Any, options: Options) -> None:
     _check_by_name(units=units, nulls=nulls, descriptions=descriptions, forms=forms)
     if kind_of(data) == "path":
         data = open_table_file(data)
-    # An ASCII table of a list stays one.
+    # An ASCII table in a list stays an ASCII table.
     is_kept = options.place is not None and options.kind is None
     is_copied = isinstance(data, Table) and (is_kept or data.kind == f"{kind} table")
     if is_copied and not (units or nulls or forms):
@@ -87,8 +87,8 @@ def _add_table(writer: _core.FileWriter, data: Any, options: Options) -> None:
         )
     if descriptions:
         # Descriptions of objects are in the comments.
-        whole = [name for name, names in table.parts.items() if name not in names]
-        descriptions = {name: descriptions[name] for name in descriptions if name not in whole}
+        objects = [name for name, names in table.parts.items() if name not in names]
+        descriptions = {name: descriptions[name] for name in descriptions if name not in objects}
     names = None if options.columns is None else _names(options.columns, table.parts)
     cards = table.cards(header, names)
     if descriptions:
@@ -112,7 +112,7 @@ def _add_table(writer: _core.FileWriter, data: Any, options: Options) -> None:
 
 
 def _names(columns: str | Sequence[str], parts: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return names of columns, of which one may be given by itself, and of ``parts`` of objects."""
+    """Return column names from one name or several, with objects replaced by their ``parts``."""
     names = list(columns) if np.iterable(columns) and not isinstance(columns, str) else [columns]
     if not all(isinstance(name, str) for name in names):
         raise usage(
@@ -123,30 +123,30 @@ def _names(columns: str | Sequence[str], parts: Mapping[str, Sequence[str]]) -> 
 
 
 def _check_by_name(**options: Any) -> None:
-    """Refuse what says nothing by name of column."""
-    for option, said in options.items():
-        if said is not None and not isinstance(said, Mapping):
+    """Refuse options that are not mappings by column name."""
+    for option, value in options.items():
+        if value is not None and not isinstance(value, Mapping):
             raise usage(
-                f"invalid {option}: expected a dict by column name, found {said!r}",
+                f"invalid {option}: expected a dict by column name, found {value!r}",
                 f'as {option}={{"MAG": ...}}',
             )
 
 
 def _copy(writer: _core.FileWriter, table: Table, options: Options) -> None:
-    """Write a table as the next HDU of a file, its cells as they are stored."""
+    """Write a table as the next HDU of a file, its cells as stored."""
     descriptions, cards = options.descriptions or {}, table_cards(options.header)
     names = None if options.columns is None else _names(options.columns, {})
-    wanted = table._chosen(names)
-    _refuse_unknown(descriptions, [column.name for column in wanted], "descriptions")
+    selected = table._chosen(names)
+    _refuse_unknown(descriptions, [column.name for column in selected], "descriptions")
     if descriptions:
         cards = cards_for(cards, None, descriptions=descriptions)
     if options.name is not None:
         cards = [*(card for card in cards if card[0] != "EXTNAME"), *options.name_cards]
     if table._hdu().stored is not None and names is None and not descriptions:
-        # Arrays of a table that was compressed stay where they were in its heap.
+        # Arrays of a table that was compressed keep their positions in its heap.
         writer.copy(table.file._open_core(), table.index, cards, **options.run)
         return
-    part = Part(table, wanted, (0, len(table)), **options.run)
+    part = Part(table, selected, (0, len(table)), **options.run)
     copy_into(writer, part, cards=cards, descriptions=descriptions)
 
 
@@ -159,8 +159,8 @@ def _write_columns(
     rows = new[0].data.rows if new else 0
     specs = [column.spec for column in new]
     about = cards_for(time_cards(cards, columns), [column.name for column in columns])
-    kept = with_descriptions(about, columns)
-    writer.begin_table(specs, kept, kind=kind, name=options.name, rows=rows)
+    new_cards = with_descriptions(about, columns)
+    writer.begin_table(specs, new_cards, kind=kind, name=options.name, rows=rows)
     cells = [column.cells() for column in new]
     writer.write_rows(cells, rows, **options.run)
     writer.end_table()
@@ -175,14 +175,14 @@ def new_columns(
         raise usage(
             f"invalid kind={kind!r}: expected binary or ascii", either('leave it out for "binary"')
         )
-    known = forms or {}
-    _refuse_unknown(known, [column.name for column in made], "forms")
+    by_name = forms or {}
+    _refuse_unknown(by_name, [column.name for column in made], "forms")
     column_of = formed_column if kind == "binary" else new_text_column
-    return [column_of(column, known.get(column.name)) for column in made]
+    return [column_of(column, by_name.get(column.name)) for column in made]
 
 
 def chosen(made: list[ColumnData], names: Sequence[str] | None) -> list[ColumnData]:
-    """Return the columns of these names, in this order, of one name the first; all for None."""
+    """Return the columns of these names, in this order; the first of repeated names; None: all."""
     if names is None:
         return made
     by_name: dict[str, ColumnData] = {}
@@ -200,9 +200,9 @@ def described(
     nulls: Mapping[str, int] | None,
     descriptions: Mapping[str, str] | None,
 ) -> list[ColumnData]:
-    """Return columns with the given properties."""
-    for option, said in (("units", units), ("nulls", nulls), ("descriptions", descriptions)):
-        _refuse_unknown(said or {}, [column.name for column in made], option)
+    """Return columns with these properties set."""
+    for option, mapping in (("units", units), ("nulls", nulls), ("descriptions", descriptions)):
+        _refuse_unknown(mapping or {}, [column.name for column in made], option)
     result = []
     for column in made:
         name = column.name
@@ -216,8 +216,8 @@ def described(
     return result
 
 
-def _refuse_unknown(said: Mapping[str, Any], names: Sequence[str], option: str) -> None:
-    unknown = [name for name in said if name not in names]
+def _refuse_unknown(mapping: Mapping[str, Any], names: Sequence[str], option: str) -> None:
+    unknown = [name for name in mapping if name not in names]
     if unknown:
         raise not_found(
             f"invalid {option}: no column is named {unknown[0]!r}",

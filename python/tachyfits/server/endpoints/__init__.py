@@ -1,1 +1,1 @@
-"""Endpoints: one module each, which reads parameters, calls the engine and encodes the answer."""
+"""Endpoints: each module parses parameters, calls the engine and encodes the answer."""

@@ -1,4 +1,4 @@
-"""`/api/v1/about`: the version of the server, and what it offers to pages."""
+"""`/api/v1/about`: the version of the server, and its features for the page."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ router = APIRouter()
 
 @router.get("/api/v1/about", summary="Describe the server")
 async def about(request: Request) -> Response:
-    """Return the version, whether the page may use a SAMP hub, and what links begin with.
+    """Return the version, whether the page may use a SAMP hub, and the prefix of links.
 
-    Programs that cannot send the token open the paths of data after ``links``. Catalogues of
-    services at ``cone_hosts`` can be searched around a position.
+    Programs that cannot send the token can open paths of data prefixed with ``links``. Catalogues
+    of services on ``cone_hosts`` can be searched around a position.
     """
     settings = State.of(request).settings
-    found = {
+    document = {
         "name": "tachyfits",
         "version": tf.__version__,
         "samp": settings.samp,
         "links": links_of(settings),
         "cone_hosts": settings.cone_hosts,
     }
-    return json_answer(found, {"Cache-Control": "no-cache"})
+    return json_answer(document, {"Cache-Control": "no-cache"})

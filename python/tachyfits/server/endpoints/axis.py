@@ -1,4 +1,4 @@
-"""`/api/v1/axis`: the coordinates of the channels in any form; `/api/v1/spectral`: the header's."""
+"""`/api/v1/axis`: coordinates of the channels; `/api/v1/spectral`: description of the axis."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ router = APIRouter()
 
 @router.get("/api/v1/axis", summary="Return the spectral axis")
 async def axis(request: Request, at: At, form: AskedAxis) -> Response:
-    """Return the coordinate and the width of each channel, in the unit of the header or another.
+    """Return the coordinate and the width of each channel, in the header's or another unit.
 
-    ``rest_hz`` is the frequency about which velocities are counted, null if they need none;
-    ``frame`` is the reference frame, null if the header does not name it.
+    ``rest_hz`` is the rest frequency for velocities, null if it is not needed; ``frame`` is the
+    reference frame, null if it is not in the header.
     """
 
     def make(asked: Asked) -> Response:
         def compute() -> dict[str, Any]:
             cube = asked.view.cube
             number = spectral_number(cube)
-            found = form.channels(cube.coordinates, number, cube.shape[number])
+            channels = form.channels(cube.coordinates, number, cube.shape[number])
             return {
-                "name": found.name, "unit": found.unit, "note": found.note,
-                "rest_hz": found.rest_hz, "frame": form.frame or frame_of(cube.coordinates),
-                "values": found.values, "widths": np.broadcast_to(found.widths, found.values.shape),
+                "name": channels.name, "unit": channels.unit, "note": channels.note,
+                "rest_hz": channels.rest_hz, "frame": form.frame or frame_of(cube.coordinates),
+                "values": channels.values,
+                "widths": np.broadcast_to(channels.widths, channels.values.shape),
             }  # fmt: skip
 
         return asked.json(("axis", form), compute)
@@ -43,8 +44,8 @@ async def axis(request: Request, at: At, form: AskedAxis) -> Response:
 async def spectral(request: Request, at: At) -> Response:
     """Return the rest frequency, the redshift (ZSOURCE) and the reference frame of the header.
 
-    ``frames`` lists the frames: ``factor`` is the frequency there of a signal of 1 in the frame
-    of the header; where it is null, ``problem`` says what the header lacks.
+    ``frames`` lists the frames: ``factor`` converts frequencies in the header's frame to the other
+    frame; if it is null, ``problem`` names what the header lacks.
     """
 
     def make(asked: Asked) -> Response:

@@ -1,4 +1,4 @@
-"""`/api/v1/contours`: lines of equal value, in the pixels of this image or of another one."""
+"""`/api/v1/contours`: lines of equal value, in pixels of this or another image."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tachyfits.server.view import View
 
 router = APIRouter()
 
-#: Longest side in pixels of a plane without a level, and most points of all lines.
+#: Maximum side in pixels of a plane at the default level, and maximum number of points.
 _SIDE, _MOST_POINTS = 1024, 500_000
 
-#: Most pixels of a plane in which lines are drawn.
+#: Maximum number of pixels of a plane for contours.
 _MOST_PIXELS = 1 << 24
 
 
@@ -54,25 +54,25 @@ async def contours(
 
     def make(asked: Asked) -> Response:
         view = asked.view
-        chosen = _level(view) if level is None else level
-        if (view.width >> chosen) * (view.height >> chosen) > _MOST_PIXELS:
+        zoom = _level(view) if level is None else level
+        if (view.width >> zoom) * (view.height >> zoom) > _MOST_PIXELS:
             raise TooLarge("the plane has too many pixels: use a higher level")
         target = asked.state.datasets.open(onto) if onto is not None else None
 
         def compute() -> dict[str, Any]:
-            plane = pixels_of(asked, of.collapse, of.channel, of.others, chosen)
-            found = _lines(plane, values, chosen)
+            plane = pixels_of(asked, of.collapse, of.channel, of.others, zoom)
+            all_lines = _lines(plane, values, zoom)
             if target is not None:
-                found = [_moved(lines, view, target.view(onto_hdu)) for lines in found]
+                all_lines = [_moved(lines, view, target.view(onto_hdu)) for lines in all_lines]
                 target.check()
-            shown = [
+            entries = [
                 {"value": value, "lines": [np.round(line, 2).reshape(-1) for line in lines]}
-                for value, lines in zip(values, found, strict=True)
+                for value, lines in zip(values, all_lines, strict=True)
             ]
-            return {"level": chosen, "unit": plane.unit, "contours": shown}
+            return {"level": zoom, "unit": plane.unit, "contours": entries}
 
-        where = (target.name, target.version, onto_hdu) if target is not None else None
-        key = ("contours", levels, of, chosen, where)
+        target_key = (target.name, target.version, onto_hdu) if target is not None else None
+        key = ("contours", levels, of, zoom, target_key)
         answer = asked.json(key, compute)
         return answer if target is None else of_two_files(answer)
 
@@ -92,7 +92,7 @@ def _lines(plane: tf.Image, values: list[float], level: int) -> list[list[NDArra
     if min(pixels.shape) < 2:
         return [[] for _ in values]
     maker = contour_generator(z=pixels, line_type=LineType.Separate)
-    found: list[list[NDArray[np.float64]]] = []
+    result: list[list[NDArray[np.float64]]] = []
     points = 0
     for value in values:
         lines = [np.asarray(line, dtype=np.float64) for line in maker.lines(value)]
@@ -100,20 +100,20 @@ def _lines(plane: tf.Image, values: list[float], level: int) -> list[list[NDArra
         if points > _MOST_POINTS:
             raise TooLarge("the contours have too many points: use a higher level or fewer values")
         # The centre of the first block is at (2^level + 1) / 2 in pixels from 1.
-        found.append([line * (1 << level) + ((1 << level) + 1) / 2 for line in lines])
-    return found
+        result.append([line * (1 << level) + ((1 << level) + 1) / 2 for line in lines])
+    return result
 
 
 def _moved(lines: list[NDArray[np.float64]], view: View, target: View) -> list[NDArray[np.float64]]:
-    """Return lines in the pixels of another image, cut where they leave its projection."""
+    """Convert lines to pixels of another image, and cut them where they leave its projection."""
     match = Match(view.required_sky, target.required_sky)
     if not lines:
         return []
     pixels = match.places(np.concatenate(lines))
-    found = []
+    result = []
     for line in np.split(pixels, np.cumsum([len(line) for line in lines])[:-1]):
-        good = np.asarray(np.isfinite(line).all(axis=1))
-        for run in np.split(np.arange(len(line)), np.flatnonzero(np.diff(good)) + 1):
-            if good[run[0]] and len(run) > 1:
-                found.append(line[run])
-    return found
+        finite = np.asarray(np.isfinite(line).all(axis=1))
+        for run in np.split(np.arange(len(line)), np.flatnonzero(np.diff(finite)) + 1):
+            if finite[run[0]] and len(run) > 1:
+                result.append(line[run])
+    return result

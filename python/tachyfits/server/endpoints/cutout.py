@@ -1,4 +1,4 @@
-"""`/api/v1/cutout`: a part of an image as a FITS file, sent as it is read."""
+"""`/api/v1/cutout`: a part of an image as a FITS file, sent while it is read."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def _selection(
     convention: Convention = None,
 ) -> Callable[[], Selection]:
     words = {"region": region, "section": section, "channels": channels, "pol": pol}
-    # Read where errors are worded for HTTP.
+    # Parse later, where errors are worded for HTTP.
     return lambda: Selection.typed(words, mode=mode, line=line_of(None, rest, convention))
 
 
@@ -54,7 +54,7 @@ Pixels = Annotated[Callable[[], Selection], Depends(_selection)]
 
 
 def _cutout(asked: Asked, pixels: Callable[[], Selection]) -> tf.Image:
-    """Return the cutout; its pixels are read when they are sent."""
+    """Return a lazy cutout; pixels are read when they are sent."""
     view, selection = asked.view, pixels()
     if selection.section is not None:
         selection = replace(selection, section=view.section_of_file(selection.section))
@@ -83,11 +83,11 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
     responses=_RESPONSES,
 )
 async def cutout(request: Request, at: At, pixels: Pixels) -> Response:
-    """Return the pixels of a section, or of the box around a region, as a FITS file.
+    """Return a section, or the box around a region, as a FITS file.
 
-    Pixels keep their type and their bits, BSCALE, BZERO and BLANK; coordinates follow. The file is
-    sent as it is read, its length is known before, and a download can be resumed (Range). HEAD
-    costs nothing.
+    Pixels keep their type and bits, BSCALE, BZERO and BLANK; coordinates are adjusted. The file is
+    sent while it is read, with a known length, and a download can be resumed (Range). HEAD reads no
+    pixels.
     """
     return await answered(
         request, at, lambda asked: fits_answer(asked, _cutout(asked, pixels), "cutout")
@@ -107,11 +107,11 @@ async def cutout_head(request: Request, at: At, pixels: Pixels) -> Response:
 )
 @router.get("/api/v1/cutout/size", summary="Return the size of a cutout")
 async def cutout_size(request: Request, at: At, pixels: Pixels) -> Response:
-    """Return the bytes and the axes of a cutout; no pixel is read."""
+    """Return the size in bytes and the axes of a cutout, without reading pixels."""
 
     def make(asked: Asked) -> Response:
         image = _cutout(asked, pixels)
-        found = {"bytes": FileBytes(image).size, "naxis": list(reversed(image.shape))}
-        return json_answer(found, asked.caching)
+        result = {"bytes": FileBytes(image).size, "naxis": list(reversed(image.shape))}
+        return json_answer(result, asked.caching)
 
     return await answered(request, at, make)

@@ -1,4 +1,4 @@
-"""`/api/v1/dataset`: what an image is, and `/api/v1/header`: its cards."""
+"""`/api/v1/dataset`: description of an image, and `/api/v1/header`: its cards."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ router = APIRouter()
 
 @router.get("/api/v1/dataset", summary="Describe an image")
 async def dataset(request: Request, at: At) -> Response:
-    """Describe an image: its axes, unit, beam and levels of tiles, and the images beside it.
+    """Describe an image: axes, unit, beam, zoom levels, and the other images of the file.
 
-    ``collapse_level`` is the lowest level at which collapsed channels are one answer; ``problems``
-    says what of the image is missing or cannot be used.
+    ``collapse_level`` is the lowest level at which a whole plane of collapsed channels can be
+    requested; ``problems`` lists missing or unusable parts of the image.
     """
 
     def make(asked: Asked) -> Response:
@@ -41,11 +41,11 @@ async def header(request: Request, at: At) -> Response:
     """Return the cards of an image's header, in order."""
 
     def cards(asked: Asked) -> dict[str, Any]:
-        found = [
+        entries = [
             {"keyword": card.keyword, "value": card.value, "comment": card.comment}
             for card in asked.view.image.header.cards
         ]
-        return {"id": at.id, "cards": found}
+        return {"id": at.id, "cards": entries}
 
     return await answered(request, at, lambda asked: asked.json("header", lambda: cards(asked)))
 
@@ -75,24 +75,30 @@ def _described(file: OpenFile, view: View, hidden: Callable[[str], str]) -> dict
         "coordinates": summary,
         "problems": [hidden(text) for text in problems_of(file, view)],
         "images": [
-            {"hdu": other.index, "name": other.name, "naxis": list(reversed(other.shape))}
-            for other in file.images()
+            {"hdu": hdu.index, "name": hdu.name, "naxis": list(reversed(hdu.shape))}
+            for hdu in file.images()
         ],
     }
 
 
 def _axis(view: View, number: int) -> dict[str, Any]:
-    """Return an axis of the view: 0 is x."""
+    """Describe an axis of the view; 0 is x."""
     cube = view.cube
     axis = cube.ndim - 1 - number
-    found = {"fits": view.axes[number], "length": cube.shape[axis]}
+    description = {"fits": view.axes[number], "length": cube.shape[axis]}
     try:
         coordinate = cube.coordinates.axis(axis)
     except tf.TachyfitsError:
-        # Cards that cannot be used are among the problems.
-        return found | {"ctype": "", "name": "", "unit": None, "spectral": False, "stokes": None}
+        # Unusable cards are listed in the problems.
+        return description | {
+            "ctype": "",
+            "name": "",
+            "unit": None,
+            "spectral": False,
+            "stokes": None,
+        }
     names = stokes_of(view)
-    return found | {
+    return description | {
         "ctype": coordinate.ctype,
         "name": coordinate.name,
         "unit": coordinate.unit,

@@ -1,4 +1,4 @@
-"""`/api/v1/files`: the files and folders that are served."""
+"""`/api/v1/files`: the served files and folders."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ async def files(
     """List the served paths, or the entries of a folder: folders first, then files, by name."""
     state = State.of(request)
     endings = CATALOGUE_ENDINGS if kind == "catalogue" else ENDINGS
-    found = await state.workers.run(request, lambda: state.datasets.list(folder, endings))
-    return json_answer({"folder": folder, "entries": [asdict(entry) for entry in found]})
+    entries = await state.workers.run(request, lambda: state.datasets.list(folder, endings))
+    return json_answer({"folder": folder, "entries": [asdict(entry) for entry in entries]})

@@ -1,4 +1,4 @@
-"""`/api/v1/fit`: Gaussians in the spectrum of a region, with the noise of line-free channels."""
+"""`/api/v1/fit`: Gaussian fits to the spectrum of a region; noise of line-free channels."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class _Fit:
-    """The parameters of a fit; also a part of the key in the cache."""
+    """Parameters of a fit; also part of the cache key."""
 
     count: int
     baseline: int | None
@@ -72,25 +72,25 @@ async def fit(
     at: At,
     pixels: AskedPixels,
     form: AskedSpectrum,
-    wanted: Annotated[_Fit, Depends(_fit)],
+    parameters: Annotated[_Fit, Depends(_fit)],
     answer_format: Annotated[
         str, Query(alias="format", pattern="^(json|csv)$", description="json or csv.")
     ] = "json",
 ) -> Response:
-    """Fit Gaussians to ``channels`` of a spectrum, neither smoothed nor binned.
+    """Fit Gaussians to ``channels`` of a spectrum without smoothing and binning.
 
-    Each has amplitude, centre, full width at half maximum and integral with standard errors, in the
-    units of ``units``. ``line_free`` are the channels whose deviation from a baseline of the same
-    order (0 without one) is the noise; ``chi2`` is divided by its square. ``model`` has a value for
-    each channel from the first to the last of the fit, which ``first`` numbers from 1. A fit that
-    failed has null for its numbers; ``meaning`` says why.
+    Each component has an amplitude, centre, full width at half maximum and integral with standard
+    errors; ``units`` gives their units. The noise is the deviation of the channels ``line_free``
+    from a baseline of the same order (0 by default); ``chi2`` is divided by the squared noise.
+    ``model`` has one value per channel of the fit, from channel ``first``, counted from 1. The
+    numbers of a failed fit are null; ``meaning`` gives the reason.
     """
 
     def make(asked: Asked) -> Response:
         def compute() -> dict[str, Any]:
-            return _described(asked, pixels, form, wanted)
+            return _described(asked, pixels, form, parameters)
 
-        key = ("fit", pixels, form, wanted)
+        key = ("fit", pixels, form, parameters)
         if answer_format == "json":
             return asked.json(key, compute)
         body = asked.kept((*key, "csv"), lambda: _csv(compute()).encode(), len)
@@ -102,53 +102,53 @@ async def fit(
 
 
 def _described(
-    asked: Asked, pixels: SpectrumPixels, form: SpectrumForm, wanted: _Fit
+    asked: Asked, pixels: SpectrumPixels, form: SpectrumForm, parameters: _Fit
 ) -> dict[str, Any]:
     spectrum = whole_spectrum(asked, pixels, form)
 
     def mask(channels: str | None) -> NDArray[np.bool_]:
         return channels_of_text(asked.view, form.coordinates, channels)[: len(spectrum)]
 
-    used = mask(pixels.channels)
+    fit_mask = mask(pixels.channels)
     line_free = None
-    if wanted.line_free is not None:
-        line_free = noise_of(spectrum, mask(wanted.line_free), wanted.baseline or 0)
-    noise = wanted.noise if line_free is None or wanted.noise else line_free["noise"]
-    found = spectrum.fit_gaussians(
-        wanted.count, channels=used, baseline=wanted.baseline, noise=noise or None
+    if parameters.line_free is not None:
+        line_free = noise_of(spectrum, mask(parameters.line_free), parameters.baseline or 0)
+    noise = parameters.noise if line_free is None or parameters.noise else line_free["noise"]
+    gaussians = spectrum.fit_gaussians(
+        parameters.count, channels=fit_mask, baseline=parameters.baseline, noise=noise or None
     )
-    places = np.flatnonzero(used)
-    first, last = int(places[0]), int(places[-1]) + 1
+    fit_channels = np.flatnonzero(fit_mask)
+    first, last = int(fit_channels[0]), int(fit_channels[-1]) + 1
     units = units_of(spectrum.unit, spectrum.axis.unit)
     return {
         "statistic": spectrum.statistic,
         "axis": {"name": spectrum.axis.name, "unit": spectrum.axis.unit},
         "units": dict(zip(NUMBERS, units, strict=True)),
-        "components": [asdict(component) for component in found],
-        "baseline": found.baseline,
-        "baseline_errors": found.baseline_errors,
-        "reference": found.reference,
-        "rms": found.rms,
-        "chi2": found.chi2,
-        "channels": found.channels,
-        "flag": found.flag,
-        "meaning": found.meanings[found.flag],
+        "components": [asdict(component) for component in gaussians],
+        "baseline": gaussians.baseline,
+        "baseline_errors": gaussians.baseline_errors,
+        "reference": gaussians.reference,
+        "rms": gaussians.rms,
+        "chi2": gaussians.chi2,
+        "channels": gaussians.channels,
+        "flag": gaussians.flag,
+        "meaning": gaussians.meanings[gaussians.flag],
         "noise": noise,
         "line_free": line_free,
         "first": first + 1,
-        "model": found.model.values[first:last],
+        "model": gaussians.model.values[first:last],
     }
 
 
 def noise_of(spectrum: tf.Spectrum, mask: NDArray[np.bool_], order: int) -> dict[str, Any]:
-    """Return the noise of channels without a line, their mean level and their number.
+    """Return the noise, the mean level and the number of line-free channels.
 
     The noise is the standard deviation from a polynomial of this order.
 
     Raises
     ------
     RequestError
-        There are too few defined channels, or they do not vary.
+        There are too few defined channels, or their values are constant.
     """
     mask = mask & np.isfinite(spectrum.values)
     count = int(mask.sum())
@@ -158,24 +158,24 @@ def noise_of(spectrum: tf.Spectrum, mask: NDArray[np.bool_], order: int) -> dict
             "hint: give a longer range"
         )
     values = spectrum.values[mask]
-    # Numbers of channels from -1 to 1: coordinates such as 1e11 Hz would lose digits.
-    places = np.flatnonzero(mask) / max(1, len(mask) - 1) * 2 - 1
-    rest = values - np.polyval(np.polyfit(places, values, order), places)
-    noise = float(np.sqrt((rest**2).sum() / (count - order - 1)))
+    # Scale channel numbers to -1 to 1: coordinates such as 1e11 Hz would lose precision.
+    scaled_channels = np.flatnonzero(mask) / max(1, len(mask) - 1) * 2 - 1
+    residuals = values - np.polyval(np.polyfit(scaled_channels, values, order), scaled_channels)
+    noise = float(np.sqrt((residuals**2).sum() / (count - order - 1)))
     if not noise > 0:
         raise RequestError("the line-free channels do not vary\nhint: give others, or none")
     return {"noise": noise, "level": float(values.mean()), "channels": count}
 
 
-def _csv(found: dict[str, Any]) -> str:
-    """Return a fit as a table: a line for each number, with its error and unit."""
+def _csv(result: dict[str, Any]) -> str:
+    """Return a fit as a CSV table: one line per number, with its error and unit."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["gaussian", "quantity", "value", "error", "unit"])
-    for number, component in enumerate(found["components"], 1):
+    for number, component in enumerate(result["components"], 1):
         for name in ("amplitude", "centre", "fwhm", "integral"):
             value, error = (repr(float(component[key])) for key in (name, f"{name}_error"))
-            writer.writerow([number, name, value, error, found["units"][name] or ""])
+            writer.writerow([number, name, value, error, result["units"][name] or ""])
     for name in ("rms", "chi2", "channels", "noise", "meaning"):
-        writer.writerow(["", name, "" if found[name] is None else found[name], "", ""])
+        writer.writerow(["", name, "" if result[name] is None else result[name], "", ""])
     return stream.getvalue()

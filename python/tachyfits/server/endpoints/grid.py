@@ -1,6 +1,6 @@
-"""`/api/v1/grid`: lines of equal longitude and latitude, in the pixels of an image.
+"""`/api/v1/grid`: lines of constant longitude and latitude, in pixels of an image.
 
-Steps, labels and the treatment of poles and edges are those of astropy's WCSAxes.
+astropy's WCSAxes computes steps and labels, and handles poles and edges.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from tachyfits.text import frame_name
 
 router = APIRouter()
 
-#: Points along a line.
+#: Number of points along a line.
 _POINTS = 257
 
-#: Frames whose longitudes are shown in hours.
+#: Frames with longitudes in hours.
 _HOURS = ("icrs", "fk5", "fk4")
 
 _Points = NDArray[np.float64]
@@ -33,7 +33,7 @@ _Points = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Projection:
-    """Pixels from 1 and degrees in a frame, each of shape (n, 2)."""
+    """Conversion between pixels from 1 and degrees in a frame, both of shape (n, 2)."""
 
     sky: Sky
     frame: str | None
@@ -43,19 +43,19 @@ class _Projection:
         return str(self.sky.astropy_frame.name) if self.frame is None else self.frame
 
     def transform(self, pixels: _Points) -> _Points:
-        """Return the world coordinates of pixels."""
-        found = self.sky.positions(*(pixels - 1).T)
+        """Convert pixels to world coordinates."""
+        positions = self.sky.positions(*(pixels - 1).T)
         if self.frame is not None:
-            found = found.transform_to(self.frame)
-        return np.column_stack([found.spherical.lon.deg, found.spherical.lat.deg])
+            positions = positions.transform_to(self.frame)
+        return np.column_stack([positions.spherical.lon.deg, positions.spherical.lat.deg])
 
     def pixels(self, world: _Points) -> _Points:
-        """Return the pixels of world coordinates; NaN where they are not on the projection."""
+        """Convert world coordinates to pixels; NaN outside the projection."""
         from astropy.coordinates import SkyCoord
 
         frame = self.sky.astropy_frame if self.frame is None else self.frame
-        at = SkyCoord(world[:, 0], world[:, 1], unit="deg", frame=frame)
-        return np.column_stack(self.sky.pixels_of(at)) + 1
+        positions = SkyCoord(world[:, 0], world[:, 1], unit="deg", frame=frame)
+        return np.column_stack(self.sky.pixels_of(positions)) + 1
 
 
 @router.get("/api/v1/grid", summary="Return a grid of sky coordinates")
@@ -72,7 +72,7 @@ async def grid(
         Query(max_length=200, description="The visible part in pixels: x1,y1,x2,y2."),
     ] = None,
 ) -> Response:
-    """Return polylines in pixels from 1, with labels, and where each meets the sides of the box."""
+    """Return polylines in pixels from 1, with labels and intersections with the box."""
 
     def make(asked: Asked) -> Response:
         view = asked.view
@@ -103,55 +103,55 @@ def _grid(
     from astropy.visualization.wcsaxes.coordinate_range import find_coordinate_range
     from astropy.visualization.wcsaxes.formatter_locator import AngleFormatterLocator
 
-    found: dict[str, Any] = {"frame": projection.name}
+    result: dict[str, Any] = {"frame": projection.name}
     problem = "the sky coordinates of the image have no grid"
     with (
         foreign_errors(problem, "correct the projection"),
         warnings.catch_warnings(),
         np.errstate(all="ignore"),
     ):
-        warnings.simplefilter("ignore", RuntimeWarning)  # of a box beyond the sky
+        warnings.simplefilter("ignore", RuntimeWarning)  # for a box outside the sky
         ranges = find_coordinate_range(
             projection, extent, ("longitude", "latitude"), (u.deg, u.deg),
             (360 * u.deg, 360 * u.deg),
         )  # fmt: skip
-        for kind, (first, last) in enumerate(ranges):
-            name = ("longitude", "latitude")[kind]
+        for axis, (first, last) in enumerate(ranges):
+            name = ("longitude", "latitude")[axis]
             if not np.isfinite([first, last]).all():
-                found[name] = []
+                result[name] = []
                 continue
-            hours = kind == 0 and projection.name in _HOURS
+            hours = axis == 0 and projection.name in _HOURS
             locator = AngleFormatterLocator(
                 number=lines, unit=u.deg, format_unit=u.hourangle if hours else u.deg
             )
             values, spacing = locator.locator(first, last)
-            if kind == 0:
-                # The range of an image around 180 degrees is found below zero.
+            if axis == 0:
+                # For an image around 180 degrees the range is negative.
                 values = np.round(values.to_value(u.deg), 9) % 360 * u.deg
             labels = locator.formatter(values, spacing, format="ascii")
-            other = ranges[1 - kind]
-            along = np.linspace(other[0], other[1], _POINTS)
-            found[name] = [
+            cross_range = ranges[1 - axis]
+            along = np.linspace(cross_range[0], cross_range[1], _POINTS)
+            result[name] = [
                 {"value": float(value), "label": label}
-                | _line(projection, extent, kind, float(value), along)
+                | _line(projection, extent, axis, float(value), along)
                 for value, label in zip(values.to_value(u.deg), labels, strict=True)
             ]
-    return found
+    return result
 
 
 def _line(
     projection: _Projection,
     extent: tuple[float, float, float, float],
-    kind: int,
+    axis: int,
     value: float,
     along: NDArray[np.float64],
 ) -> dict[str, Any]:
-    """Return the parts of a line within the box, and where it meets the sides."""
+    """Return the parts of a line within the box, and its intersections with the sides."""
     from astropy.visualization.wcsaxes.grid_paths import get_lon_lat_path
     from matplotlib.path import Path
 
     world = np.column_stack([along, along])
-    world[:, kind] = value
+    world[:, axis] = value
     pixels = projection.pixels(world)
     path = get_lon_lat_path(world, pixels, projection.transform(pixels))
     x1, x2, y1, y2 = extent
@@ -165,29 +165,31 @@ def _line(
         if len(piece) < 2:
             continue
         ends += _crossings(piece, extent)
-        # A side of the polyline may cross the box though both its ends are outside.
+        # A segment may cross the box even if both its ends are outside.
         beyond = [(piece < low).astype(int), (piece > high).astype(int)]
         apart = np.logical_or.reduce([(b[1:] & b[:-1]).any(axis=1) for b in beyond])
-        near = np.concatenate([[False], ~apart, [False]])
-        kept = near[1:] | near[:-1]
-        for run in np.split(np.arange(len(piece)), np.flatnonzero(np.diff(kept)) + 1):
-            if kept[run[0]] and len(run) > 1:
+        is_near = np.concatenate([[False], ~apart, [False]])
+        selected = is_near[1:] | is_near[:-1]
+        for run in np.split(np.arange(len(piece)), np.flatnonzero(np.diff(selected)) + 1):
+            if selected[run[0]] and len(run) > 1:
                 parts.append(piece[run])
     return {"parts": [np.round(part, 3) for part in parts], "ends": ends}
 
 
 def _crossings(piece: _Points, extent: tuple[float, float, float, float]) -> list[dict[str, Any]]:
     x1, x2, y1, y2 = extent
-    found = []
-    for side, axis, where in (
+    crossings = []
+    for side, axis, edge in (
         ("left", 0, x1), ("right", 0, x2), ("bottom", 1, y1), ("top", 1, y2),
     ):  # fmt: skip
         first, last = ((y1, y2), (x1, x2))[axis]
-        offsets = piece[:, axis] - where
+        offsets = piece[:, axis] - edge
         for at in np.flatnonzero(offsets[:-1] * offsets[1:] <= 0).tolist():
             step = offsets[at + 1] - offsets[at]
             share = -offsets[at] / step if step else 0.0
-            other = piece[at, 1 - axis] + share * (piece[at + 1, 1 - axis] - piece[at, 1 - axis])
-            if first <= other <= last:
-                found.append({"side": side, "at": round(float(other), 3)})
-    return found
+            cross_position = piece[at, 1 - axis] + share * (
+                piece[at + 1, 1 - axis] - piece[at, 1 - axis]
+            )
+            if first <= cross_position <= last:
+                crossings.append({"side": side, "at": round(float(cross_position), 3)})
+    return crossings

@@ -1,4 +1,4 @@
-"""`/health`, `/ready` and `/metrics`: for those who run the server."""
+"""`/health`, `/ready` and `/metrics`: monitoring of the server."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ async def health() -> Response:
     responses={503: {"description": "It cannot: it ends, or its files are gone."}},
 )
 async def ready(request: Request) -> Response:
-    """Say whether the server can answer: it does not end, and the served paths exist."""
+    """Say whether the server can answer: it is not stopping, and the served paths exist."""
     state = State.of(request)
     problem = ""
     if state.workers.closing:
         problem = "the server ends"
     elif not state.datasets.is_complete():
         problem = "a served path is gone"
-    found = {"status": problem or "ok"}
-    return json_answer(found, _NEVER, 503 if problem else 200)
+    document = {"status": problem or "ok"}
+    return json_answer(document, _NEVER, 503 if problem else 200)
 
 
 @router.get(
@@ -63,7 +63,7 @@ async def metrics(request: Request) -> Response:
 
 
 def _resident_bytes() -> int:
-    """Return the memory of this process; 0 where the system has no /proc."""
+    """Return the resident memory of this process; 0 if the system has no /proc."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

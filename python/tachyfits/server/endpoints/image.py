@@ -1,4 +1,4 @@
-"""`/api/v1/image`: a channel, or a range of channels collapsed, as one plane."""
+"""`/api/v1/image`: a channel, or a collapsed range of channels, as one plane."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ async def image(
     error: LargestError = None,
     answer_format: AnswerFormat = "tile",
 ) -> Response:
-    """Return a channel, or channels collapsed to a plane: all of it, at a zoom level.
+    """Return a whole plane at a zoom level: a channel, or collapsed channels.
 
-    A FITS file of a collapsed plane is float64, with the coordinates of the sky and HISTORY.
+    A FITS file of a collapsed plane is float64, with sky coordinates and HISTORY.
     """
 
     def make(asked: Asked) -> Response:
@@ -52,8 +52,8 @@ async def image(
             return encoded(pixels.reshape(pixels.shape[-2:]), error)
 
         key = ("image", collapse or (channel, others), level, error)
-        found = asked.kept(key, compute, lambda made: len(made.body))
-        return tile_answer(request, found, asked.caching)
+        plane_tile = asked.kept(key, compute, lambda encoded_tile: len(encoded_tile.body))
+        return tile_answer(request, plane_tile, asked.caching)
 
     return await answered(request, at, make)
 
@@ -61,12 +61,12 @@ async def image(
 def plane_of(
     asked: Asked, collapse: Collapse | None, channel: int, others: str | None, level: int
 ) -> tf.Image:
-    """Return a channel of a view, or its channels collapsed, at a level of tiles.
+    """Return a channel of a view, or its collapsed channels, at a zoom level.
 
     Raises
     ------
     UsageError
-        The coordinates cannot follow to the level.
+        The coordinates cannot be binned.
     """
     if collapse is not None:
         return collapse.level(asked, level)
@@ -78,7 +78,7 @@ def plane_of(
 def pixels_of(
     asked: Asked, collapse: Collapse | None, channel: int, others: str | None, level: int
 ) -> tf.Image:
-    """Return the same plane for pictures, without coordinates if it is a channel."""
+    """Return the same plane for display; a channel has no coordinates."""
     if collapse is not None:
         return collapse.level(asked, level)
     return binned(asked.view.plane(channel, others_of(others)), asked.view, level)

@@ -1,4 +1,4 @@
-"""`/api/v1/jobs`: the progress of a long request, as server-sent events, and its end on request."""
+"""`/api/v1/jobs`: progress of a long request as server-sent events, and its cancellation."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ router = APIRouter()
 
 Name = Annotated[str, Path(pattern=JOB_NAME, description="The parameter `job` of the request.")]
 
-#: Seconds between events, those that a job has to begin, and those after which a comment is sent so
-#: that proxies keep the connection.
+#: Seconds between events, for a job to start, and until a comment keeps the connection alive for
+#: proxies.
 _EVERY, _BEGIN, _ALIVE = 0.1, 5.0, 10.0
 
 
@@ -32,24 +32,24 @@ _EVERY, _BEGIN, _ALIVE = 0.1, 5.0, 10.0
     responses={200: {"content": {"text/event-stream": {}}, "description": "Events."}},
 )
 async def events(request: Request, name: Name) -> Response:
-    """Send events ``progress`` with {"fraction": 0 to 1}, and ``end`` when the request ends."""
+    """Send events ``progress`` with {"fraction": 0 to 1}, and ``end`` at the end of the request."""
     state, client = State.of(request), client_of(request)
 
     async def texts() -> AsyncIterator[str]:
-        began = said = time.monotonic()
+        start = last_sent = time.monotonic()
         last = None
-        known = False
+        has_started = False
         while not state.workers.closing:
             job = state.jobs.find(client, name)
-            if job is None and (known or time.monotonic() - began > _BEGIN):
+            if job is None and (has_started or time.monotonic() - start > _BEGIN):
                 break
-            known = known or job is not None
+            has_started = has_started or job is not None
             fraction = None if job is None else round(job.fraction, 3)
             if fraction is not None and fraction != last:
-                last, said = fraction, time.monotonic()
+                last, last_sent = fraction, time.monotonic()
                 yield f"event: progress\ndata: {json.dumps({'fraction': fraction})}\n\n"
-            elif time.monotonic() - said > _ALIVE:
-                said = time.monotonic()
+            elif time.monotonic() - last_sent > _ALIVE:
+                last_sent = time.monotonic()
                 yield ": waiting\n\n"
             await asyncio.sleep(_EVERY)
         yield "event: end\ndata: {}\n\n"

@@ -1,4 +1,4 @@
-"""`/api/v1/lines`: a table of spectral lines, and where they are on the spectral axis."""
+"""`/api/v1/lines`: a table of spectral lines, and their positions on the spectral axis."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ async def lines(
               description=f"Groups with commas between: {', '.join(GROUPS)}. Without it all."),
     ] = None,
 ) -> Response:  # fmt: skip
-    """Return lines, each with its channel (from 1, with a fraction) and its coordinate.
+    """Return lines, each with its fractional channel (from 1) and its coordinate.
 
-    Both are null for a line outside the axis. Coordinates are those of `/api/v1/axis` with the
-    same parameters; the redshift is in their frame. ``rest_hz`` is the frequency at rest.
-    ``problem`` says what the header lacks if no line has a place; else it is null.
+    Both are null for a line outside the axis. Coordinates are as in `/api/v1/axis` with the same
+    parameters; the redshift is in their frame. ``rest_hz`` is the rest frequency. ``problem`` names
+    what the header lacks if no line has a position; else it is null.
     """
     names = tuple(groups.split(",")) if groups else tuple(GROUPS)
     for name in names:
@@ -46,7 +46,7 @@ async def lines(
             cube = asked.view.cube
             table = [line for line in LINES if line.group in names]
             hertz = np.array([line.rest_hz for line in table]) / (1 + (form.redshift or 0.0))
-            # A wrong form is an error of the request, lines without places are not.
+            # An invalid form is an error; lines outside the axis are not.
             form.values(cube.coordinates, spectral_number(cube), np.zeros(1))
             channels, values = np.full((2, len(table)), np.nan)
             problem = None
@@ -81,19 +81,19 @@ def _places(
     values = pixels.copy()
     if not axis.is_spectral:
         return pixels, values
-    own = hertz / form.factor(coordinates)
-    # A header that knows its line keeps it: another one is for requested velocities alone.
-    rest = form.rest if coordinates.rest_frequency() is None else None
-    line = Line("Hz", rest, form.convention)
+    observed = hertz / form.factor(coordinates)
+    # The header's rest frequency takes precedence: the request's only affects the output.
+    rest_value = form.rest if coordinates.rest_frequency() is None else None
+    line = Line("Hz", rest_value, form.convention)
     ends = converted(axis, coordinates, axis.values(np.array([-0.5, count - 0.5])), line)
-    inside = (own >= ends.min()) & (own <= ends.max())
-    if inside.any():
-        convention: Any = form.convention  # the request's own check knows the words
-        found = coordinates.world_to_pixel(
-            spectral=own[inside] * _hertz(), rest=rest, convention=convention
+    within = (observed >= ends.min()) & (observed <= ends.max())
+    if within.any():
+        convention: Any = form.convention  # checked by the request
+        world = coordinates.world_to_pixel(
+            spectral=observed[within] * _hertz(), rest=rest_value, convention=convention
         )
-        pixels[inside] = found[axis.number - 1]
-        values[inside] = form.values(coordinates, number, pixels[inside])
+        pixels[within] = world[axis.number - 1]
+        values[within] = form.values(coordinates, number, pixels[within])
     return pixels, values
 
 

@@ -1,4 +1,4 @@
-"""`/api/v1/match`: places and regions of an image in the pixels of another, by the sky of both."""
+"""`/api/v1/match`: positions and regions of an image in pixels of another, through the sky."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ async def match(
         Query(max_length=100, description="A place in pixels from 1: 'x,y'.", examples=["20,30.5"]),
     ] = None,
 ) -> Response:
-    """Return a place and a region in the pixels of another image, by the sky of both.
+    """Convert a position and a region to pixels of another image, through the sky.
 
-    ``x`` and ``y`` are the place; ``matrix`` is what a step of a pixel becomes there, by rows: its
-    first column is that along x, its second along y. ``region`` is in pixels, with the scale and
-    the angle of the sky at its centre. Values are null where the projection of the other image
-    does not reach, and without ``point`` or ``region``.
+    ``x`` and ``y`` are the position. ``matrix``, by rows, is the local linear transformation: its
+    columns are the images of a step of one pixel along x and along y. ``region`` is in pixels,
+    converted by the scale and the angle of the sky at its centre. Values are null outside the
+    projection of the other image, and without ``point`` or ``region``.
     """
-    place = None if point is None else numbers_of(point, "point", most=2)
-    if place is not None and len(place) != 2:
+    position = None if point is None else numbers_of(point, "point", most=2)
+    if position is not None and len(position) != 2:
         raise RequestError(f"invalid point {point!r}: expected x and y with a comma between")
 
     def make(asked: Asked) -> Response:
@@ -50,10 +50,10 @@ async def match(
 
         def compute() -> dict[str, Any]:
             match = Match(asked.view.required_sky, target.view(onto_hdu).required_sky)
-            found = None if place is None else match.linear(*place)
+            transform = None if position is None else match.linear(*position)
             shape = None if region is None else match.region(region)
             target.check()
-            centre, matrix = found or ((None, None), None)
+            centre, matrix = transform or ((None, None), None)
             return {
                 "x": centre[0], "y": centre[1],
                 "matrix": None if matrix is None else np.asarray(matrix),

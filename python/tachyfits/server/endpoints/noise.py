@@ -1,4 +1,4 @@
-"""`/api/v1/noise`: the noise of channels without a line, or of a plane, by the median deviation."""
+"""`/api/v1/noise`: the noise of line-free channels or a plane, by the median deviation."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tachyfits.server.planes import Collapse, CollapseAsked
 
 router = APIRouter()
 
-#: The deviation of Gaussian noise per median absolute deviation.
+#: Ratio of the standard deviation of Gaussian noise to its median absolute deviation.
 _DEVIATION = 1.482602218505602
 
-#: Most pixels of a sample, about.
+#: Approximate maximum number of sampled pixels.
 _SAMPLE = 1 << 20
 
 
@@ -32,10 +32,10 @@ async def noise(
     channels: Channels = None,
     others: Others = None,
 ) -> Response:
-    """Return 1.4826 times the median absolute deviation from the median, and that median.
+    """Return the noise, 1.4826 times the median absolute deviation, and the median.
 
-    Lines and sources in less than half of the pixels hardly change it. Of a large cube the pixels
-    are a sample at equal steps along x and y (``step``).
+    Lines and sources in less than half of the pixels hardly affect it. A large cube is sampled at
+    equal steps along x and y (``step``).
     """
 
     def make(asked: Asked) -> Response:

@@ -1,4 +1,4 @@
-"""`/api/v1/pixel`: the value of a pixel, and where it is in the world."""
+"""`/api/v1/pixel`: the value of a pixel and its world coordinates."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ async def pixel(
     channel: Channel = 1,
     others: Others = None,
 ) -> Response:
-    """Return the value of a pixel, and its position on the sky and along the spectral axis.
+    """Return the value of a pixel and its sky and spectral coordinates.
 
-    Of channels collapsed to a plane it is that of the plane, without a spectral position.
+    For collapsed channels, it is the value of the plane, without a spectral coordinate.
     """
 
     def make(asked: Asked) -> Response:
-        found = _described(asked.view, x, y, channel, others_of(others))
+        result = _described(asked.view, x, y, channel, others_of(others))
         if collapse is not None:
             value, unit = collapse.pixel(asked, x - 1, y - 1)
-            found |= {"value": value, "unit": unit}
-            found.pop("spectral", None)
+            result |= {"value": value, "unit": unit}
+            result.pop("spectral", None)
         asked.file.check()
-        return json_answer(found, asked.caching)
+        return json_answer(result, asked.caching)
 
     return await answered(request, at, make)
 
@@ -52,17 +52,17 @@ def _described(view: View, x: int, y: int, channel: int, others: tuple[int, ...]
         )
     section = view.section(channel, others)
     index = (*(part.start for part in section), y - 1, x - 1)
-    found: dict[str, Any] = {
+    description: dict[str, Any] = {
         "x": x, "y": y, "channel": channel, "value": view.cube[index], "unit": view.image.unit,
     }  # fmt: skip
     if view.sky is not None:
         with foreign_errors("the pixel has no position", "correct the coordinates of the file"):
             position = view.sky.positions(x - 1, y - 1)
-        places = {"longitude": position.spherical.lon.deg, "latitude": position.spherical.lat.deg}
-        # A pixel beyond the edge of an all-sky map has no place on the sky.
-        if np.isfinite(list(places.values())).all():
-            found["sky"] = {"frame": position.frame.name} | places
+        angles = {"longitude": position.spherical.lon.deg, "latitude": position.spherical.lat.deg}
+        # A pixel outside the projection of an all-sky map has no sky position.
+        if np.isfinite(list(angles.values())).all():
+            description["sky"] = {"frame": position.frame.name} | angles
     axis = view.spectral(channel)
     if axis is not None:
-        found["spectral"] = {"name": axis.name, "unit": axis.unit, "value": axis.values[0]}
-    return found
+        description["spectral"] = {"name": axis.name, "unit": axis.unit, "value": axis.values[0]}
+    return description

@@ -1,4 +1,4 @@
-"""`/api/v1/position`: the pixel of a position, which is typed as coordinates or as a name."""
+"""`/api/v1/position`: the pixel of a position, given by coordinates or a name."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ async def position(
               "operator of the server set a resolver."),
     ],
 ) -> Response:  # fmt: skip
-    """Return the place of a position in the image: ``x`` and ``y`` from 1, with a fraction.
+    """Convert a position to fractional pixels of the image, ``x`` and ``y`` from 1.
 
-    Both are null where the projection does not reach; ``inside`` says whether the image has the
-    pixel. ``sky`` is the position in the frame of the image. ``name`` is null for coordinates.
+    Both are null outside the projection; ``inside`` says whether the image contains the pixel.
+    ``sky`` is the position in the frame of the image. ``name`` is null for coordinates.
     """
 
     def make(asked: Asked) -> Response:
@@ -45,28 +45,28 @@ def _described(asked: Asked, text: str) -> dict[str, Any]:
 
     view = asked.view
     sky = view.required_sky
-    place, name = position_of(text), None
-    if place is None:
+    position_on_sky, name = position_of(text), None
+    if position_on_sky is None:
         resolver, name = asked.state.settings.resolver, text.strip()
         if resolver is None:
             raise RequestError(
                 f"invalid position {text!r}: expected coordinates; this server resolves no names\n"
                 f"hint: use {POSITION_FORMS}"
             )
-        place = SkyCoord(*degrees_of_name(resolver, name), unit="deg", frame="icrs")
+        position_on_sky = SkyCoord(*degrees_of_name(resolver, name), unit="deg", frame="icrs")
     with foreign_errors(f"{text!r} has no place in this image", "use pixels"):
-        there = place.transform_to(sky.astropy_frame).spherical
-        x, y = (float(pixel) + 1 for pixel in sky.pixels_of(place))
-    # NaN compares as outside.
-    inside = 0.5 <= x < view.width + 0.5 and 0.5 <= y < view.height + 0.5
+        own_position = position_on_sky.transform_to(sky.astropy_frame).spherical
+        x, y = (float(pixel) + 1 for pixel in sky.pixels_of(position_on_sky))
+    # NaN counts as outside.
+    is_inside = 0.5 <= x < view.width + 0.5 and 0.5 <= y < view.height + 0.5
     return {
         "name": name,
         "sky": {
             "frame": str(sky.astropy_frame.name),
-            "longitude": float(there.lon.deg),
-            "latitude": float(there.lat.deg),
+            "longitude": float(own_position.lon.deg),
+            "latitude": float(own_position.lat.deg),
         },
         "x": x if np.isfinite(x) else None,
         "y": y if np.isfinite(y) else None,
-        "inside": inside,
+        "inside": is_inside,
     }

@@ -20,10 +20,10 @@ from tachyfits.text import parse_points, parse_region
 
 router = APIRouter()
 
-#: Characters of a path.
+#: Maximum length of a path.
 _LONGEST = 20_000
 
-#: Most samples along a path, and most pixels of a diagram.
+#: Maximum number of samples along a path, and of pixels in a diagram.
 _MOST_SAMPLES, _MOST_PIXELS = 65_536, 1 << 24
 
 
@@ -39,10 +39,10 @@ async def _path(
         ),
     ] = None,
 ) -> str:
-    found = await posted(request, path, "path", _LONGEST)
-    if found is None:
+    text = await posted(request, path, "path", _LONGEST)
+    if text is None:
         raise RequestError("a path is needed: two or more points, '10,20 30,40'")
-    return found
+    return text
 
 
 Path = Annotated[str, Depends(_path)]
@@ -73,9 +73,9 @@ async def pv(
     error: LargestError = None,
     answer_format: AnswerFormat = "tile",
 ) -> Response:
-    """Return channels by samples along a path; x is the offset, y the channel.
+    """Return a position-velocity diagram: x is the offset along the path, y the channel.
 
-    ``Pv-Step`` is the offset from one sample to the next, ``Pv-Unit`` its unit.
+    ``Pv-Step`` is the offset between two samples, ``Pv-Unit`` its unit.
     """
 
     def make(asked: Asked) -> Response:
@@ -89,11 +89,11 @@ async def pv(
             return encoded(pixels.reshape(-1, pixels.shape[-1]), error)
 
         key = ("pv", path, width, spacing, others, error)
-        found = asked.kept(key, compute, lambda made: len(made.body))
+        result = asked.kept(key, compute, lambda encoded_tile: len(encoded_tile.body))
         offset = diagram.world_axis(diagram.ndim - 1, slice(0, 2))
         step = float(offset.values[1] - offset.values[0]) if len(offset) > 1 else 0.0
         headers = {"Pv-Unit": offset.unit, "Pv-Step": repr(step)}
-        return tile_answer(request, found, headers | asked.caching)
+        return tile_answer(request, result, headers | asked.caching)
 
     return await answered(request, at, make)
 

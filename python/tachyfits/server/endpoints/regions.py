@@ -1,4 +1,4 @@
-"""`/api/v1/regions`: files of regions in and out. They are sent as text, never by a name."""
+"""`/api/v1/regions`: read and write region files; they are sent as text, never as a file name."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ router = APIRouter()
 
 _TEXT = text_body(MOST_BYTES, required=True)
 
-#: Most regions of a table, and the statistics that it has.
+#: Maximum number of regions in a table, and its statistics.
 _MOST_MEASURED = 1000
 _MEASURED = ("count", "nan", "sum", "mean", "median", "std", "rms", "min", "max")
 
 
 @router.post("/api/v1/regions/pixels", summary="Read a region file", openapi_extra=_TEXT)
 async def regions_pixels(request: Request, at: At) -> Response:
-    """Return the shapes of a file of DS9 or CASA as text in the pixels of an image.
+    """Return the shapes of a file of DS9 or CASA as text in pixels of an image.
 
-    Shapes on the sky get the scale and the angle that the sky has at their centre. Rings are one
-    shape, annulus(x,y,r1,r2) or ellipse(x,y,a1,b1,a2,b2,angle). Pixels of ``excluded`` are in none
-    of the file's regions; ``left_out`` names shapes without pixels, such as rulers.
+    Shapes on the sky are converted by the scale and the angle of the sky at their centre. A ring is
+    one shape, annulus(x,y,r1,r2) or ellipse(x,y,a1,b1,a2,b2,angle). Pixels of ``excluded`` belong
+    to no region of the file; ``left_out`` names unsupported shapes, such as rulers.
     """
     text = await body_text(request)
 
     def make(asked: Asked) -> Response:
         shapes = shapes_of(asked.view.cube, text)
-        found = {
+        result = {
             "regions": [shape.text for shape in shapes if not shape.excluded],
             "excluded": [shape.text for shape in shapes if shape.excluded],
             "labels": [shape.label for shape in shapes if not shape.excluded],
@@ -50,7 +50,7 @@ async def regions_pixels(request: Request, at: At) -> Response:
             "outlines": [shape.outline for shape in shapes if not shape.excluded],
             "left_out": left_out(text),
         }
-        return json_answer(found, {"Cache-Control": "no-store"})
+        return json_answer(result, {"Cache-Control": "no-store"})
 
     return await answered(request, at, make)
 
@@ -72,10 +72,10 @@ async def regions_file(
         str, Query(pattern="^(image|sky)$", description="In pixels, or on the sky.")
     ] = "sky",
 ) -> Response:
-    """Return regions in pixels, one a line, as a file of DS9 or CASA.
+    """Convert regions in pixels, one per line, to a file of DS9 or CASA.
 
-    A name and a colour follow a region: ``circle(1,2,3) # text={core} color=#58a6ff``. Numbers have
-    16 decimals, so that reading the file gives the same regions.
+    A name and a colour may follow a region: ``circle(1,2,3) # text={core} color=#58a6ff``. Numbers
+    have 16 decimals, so that reading the file returns the same regions.
     """
     lines = [line for line in (await body_text(request)).splitlines() if line.strip()]
 
@@ -101,10 +101,10 @@ async def regions_statistics(
         str, Query(alias="format", pattern="^(json|csv)$", description="json or csv.")
     ] = "json",
 ) -> Response:
-    """Return the statistics of a plane in each of some regions, one a line, in pixels.
+    """Return the statistics of a plane within regions in pixels, one per line.
 
-    A region without a pixel in the image has a count of 0 and null elsewhere. Names follow regions
-    as in `/api/v1/regions/file`; regions without one are called by their number from 1.
+    A region without pixels in the image has a count of 0, and null for other statistics. Names
+    follow regions as in `/api/v1/regions/file`; unnamed regions are numbered from 1.
     """
     lines = [line for line in (await body_text(request)).splitlines() if line.strip()]
     if len(lines) > _MOST_MEASURED:
@@ -128,7 +128,7 @@ async def regions_statistics(
 
 
 def _plane_of(asked: Asked, of: OnePlane) -> tuple[tf.Image, str | None]:
-    """Return the plane whose pixels are measured, and their unit."""
+    """Return the plane to measure, and the unit of its pixels."""
     if of.collapse is not None:
         plane = of.collapse.part(asked).image
     else:
@@ -138,21 +138,21 @@ def _plane_of(asked: Asked, of: OnePlane) -> tuple[tf.Image, str | None]:
 
 
 def _measured(asked: Asked, plane: tf.Image, regions: list[Region]) -> dict[str, list[Any]]:
-    """Return the columns of statistics; those of regions outside the image are undefined."""
-    inside = [place for place, region in enumerate(regions) if _is_inside(asked, region)]
+    """Return the columns of statistics; they are undefined for regions outside the image."""
+    indices = [index for index, region in enumerate(regions) if _is_inside(asked, region)]
     columns: dict[str, list[Any]] = {
         name: [0 if name in ("count", "nan") else None] * len(regions) for name in _MEASURED
     }
-    if inside:
-        table = plane.measure([regions[place] for place in inside], _MEASURED)
+    if indices:
+        table = plane.measure([regions[index] for index in indices], _MEASURED)
         for name, column in columns.items():
-            for place, value in zip(inside, table[name].tolist(), strict=True):
-                column[place] = value
+            for index, value in zip(indices, table[name].tolist(), strict=True):
+                column[index] = value
     return columns
 
 
 def _is_inside(asked: Asked, region: Region) -> bool:
-    """Say whether an image has pixels near a region; refuse lines, which have none inside."""
+    """Return whether a region overlaps the image; raise UsageError for a line."""
     try:
         extent_on_image(asked.view.cube, region)
     except NoOverlap:
@@ -161,16 +161,18 @@ def _is_inside(asked: Asked, region: Region) -> bool:
 
 
 def _csv(columns: dict[str, list[Any]], unit: str | None) -> str:
-    """Return a table whose header has the unit; undefined cells are empty."""
+    """Return a CSV table with the unit in its header; undefined cells are empty."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    plain = ("name", "region", "count", "nan")
-    writer.writerow(f"{name} ({unit})" if unit and name not in plain else name for name in columns)
+    unitless = ("name", "region", "count", "nan")
+    writer.writerow(
+        f"{name} ({unit})" if unit and name not in unitless else name for name in columns
+    )
     for row in zip(*columns.values(), strict=True):
         writer.writerow("" if cell is None or cell != cell else _safe(cell) for cell in row)
     return stream.getvalue()
 
 
 def _safe(cell: Any) -> Any:
-    """Return a cell that a spreadsheet does not take for a formula."""
+    """Escape a cell that a spreadsheet would interpret as a formula."""
     return f"'{cell}" if isinstance(cell, str) and cell[:1] in "=+-@\t\r" else cell

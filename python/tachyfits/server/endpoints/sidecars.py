@@ -1,4 +1,4 @@
-"""`/api/v1/sidecars`: copies of an image for faster access: their state, and building them."""
+"""`/api/v1/sidecars`: state and building of copies of an image for faster access."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ router = APIRouter()
 
 def _state(asked: Asked) -> Response:
     sidecars = asked.state.sidecars
-    found = {"enabled": sidecars.enabled, **sidecars.described(asked.file, asked.view)}
-    return json_answer(found, {"Cache-Control": "no-store"})
+    states = {"enabled": sidecars.enabled, **sidecars.described(asked.file, asked.view)}
+    return json_answer(states, {"Cache-Control": "no-store"})
 
 
 @router.get("/api/v1/sidecars", summary="Return the state of copies")
@@ -25,7 +25,7 @@ async def sidecars(request: Request, at: At) -> Response:
 
 @router.post("/api/v1/sidecars", summary="Build copies")
 async def sidecars_build(request: Request, at: At) -> Response:
-    """Build the copies that are useful, in the background; opening an image does so, too."""
+    """Build the useful copies in the background, as opening an image does."""
 
     def make(asked: Asked) -> Response:
         asked.state.sidecars.want(asked.file, asked.view)
@@ -36,7 +36,7 @@ async def sidecars_build(request: Request, at: At) -> Response:
 
 @router.delete("/api/v1/sidecars", summary="Stop building copies")
 async def sidecars_cancel(request: Request, at: At) -> Response:
-    """Stop building the copies of an image; they go on later where they were."""
+    """Stop building the copies of an image; a later build resumes."""
 
     def make(asked: Asked) -> Response:
         asked.state.sidecars.cancel(asked.file, asked.view)

@@ -26,10 +26,10 @@ from tachyfits.text import parse_region
 
 router = APIRouter()
 
-#: Longest side in pixels of a plane that is drawn.
+#: Maximum side of a drawn plane in pixels.
 _SIDE = 2048
 
-#: matplotlib draws one picture at a time: its caches are not for several threads.
+#: Serialises drawing: the caches of matplotlib are not thread-safe.
 _DRAWING = threading.Lock()
 
 
@@ -40,7 +40,7 @@ _PNG: dict[int | str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class _Drawing:
-    """The parameters of colours and of what is drawn over them."""
+    """Parameters of the colours and the overlays of a picture."""
 
     dpi: int
     contours: list[float] | None
@@ -92,7 +92,7 @@ async def snapshot(
     region: Region,
     drawing: Annotated[_Drawing, Depends(_drawing)],
 ) -> Response:
-    """Draw a channel, or channels collapsed to a plane."""
+    """Draw a channel, or collapsed channels."""
     collapse = of.collapse
 
     def make(asked: Asked) -> Response:
@@ -118,7 +118,7 @@ async def snapshot(
 
 
 def _drawn(asked: Asked, of: OnePlane, level: int) -> tf.Plane:
-    """Return a plane; with numbers of pixels if its coordinates cannot follow to the level."""
+    """Return a plane at a zoom level; with pixel coordinates if its own cannot be binned."""
     try:
         return plane_of(asked, of.collapse, of.channel, of.others, level).plane()
     except tf.TachyfitsError:

@@ -1,4 +1,4 @@
-"""`/api/v1/spectrum`: each channel of a cube as one number, over a region or at a pixel."""
+"""`/api/v1/spectrum`: one number per channel of a cube, over a region or at a pixel."""
 
 from __future__ import annotations
 
@@ -52,20 +52,24 @@ async def spectrum(
               "columns; fits: an image of one axis, which specutils reads."),
     ] = "json",
 ) -> Response:  # fmt: skip
-    """Return one number a channel, computed from the original pixels in one pass.
+    """Return one number per channel, computed from the original pixels in one pass.
 
-    ``region`` of the answer is the region in the pixels of this image, where ``region_in`` names
-    another one.
+    If ``region_in`` names another image, ``region`` in the answer is the region in pixels of this
+    image.
     """
     if drawn_on is not None and answer_format != "json":
         raise RequestError("a region in the pixels of another image needs the format json")
 
     def make(asked: Asked) -> Response:
         if drawn_on is not None:
-            moved = replace(pixels, region=region_of(asked, drawn_on, pixels.region))
-            key = ("spectrum of a moved region", moved, form)
+            matched_pixels = replace(pixels, region=region_of(asked, drawn_on, pixels.region))
+            key = ("spectrum of a moved region", matched_pixels, form)
             described = asked.json(
-                key, lambda: _described(spectrum_of(asked, moved, form)) | {"region": moved.region}
+                key,
+                lambda: (
+                    _described(spectrum_of(asked, matched_pixels, form))
+                    | {"region": matched_pixels.region}
+                ),
             )
             return of_two_files(described)
         key = ("spectrum", pixels, form)
@@ -76,29 +80,29 @@ async def spectrum(
             return Response(body, headers=asked.caching, media_type="application/octet-stream")
         if answer_format == "json":
             return asked.json(key, lambda: _described(spectrum_of(asked, pixels, form)))
-        found = spectrum_of(asked, pixels, form)
+        result = spectrum_of(asked, pixels, form)
         asked.file.check()
         name = f"{asked.file.stem}_spectrum.{answer_format}"
         if answer_format == "fits":
-            return FitsAnswer(request, asked.file, FileBytes(found), name, at.version)
+            return FitsAnswer(request, asked.file, FileBytes(result), name, at.version)
         headers = asked.caching | {"Content-Disposition": disposition(name)}
-        return Response(found.csv(), headers=headers, media_type="text/csv")
+        return Response(result.csv(), headers=headers, media_type="text/csv")
 
     return await answered(request, at, make)
 
 
-def _binary(found: tf.Spectrum) -> bytes:
-    return found.values.astype("<f8").tobytes()
+def _binary(result: tf.Spectrum) -> bytes:
+    return result.values.astype("<f8").tobytes()
 
 
-def _described(found: tf.Spectrum) -> dict[str, Any]:
+def _described(result: tf.Spectrum) -> dict[str, Any]:
     return {
-        "statistic": found.statistic,
-        "unit": found.unit,
-        "values": np.asarray(found.values),
+        "statistic": result.statistic,
+        "unit": result.unit,
+        "values": np.asarray(result.values),
         "axis": {
-            "name": found.axis.name,
-            "unit": found.axis.unit,
-            "values": np.asarray(found.axis.values),
+            "name": result.axis.name,
+            "unit": result.axis.unit,
+            "values": np.asarray(result.axis.values),
         },
     }

@@ -1,4 +1,4 @@
-"""`/api/v1/statistics`, `/histogram`, `/percentiles` and `/limits`: numbers of many pixels."""
+"""`/api/v1/statistics`, `/histogram`, `/percentiles` and `/limits`: summaries of pixels."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from tachyfits.text import STANDARD_STATISTICS, UNITLESS, fits_position
 
 router = APIRouter()
 
-#: Statistics that have the unit of the pixels.
+#: Statistics in the unit of the pixels.
 _OF_PIXELS = tuple(name for name in STANDARD_STATISTICS if name not in UNITLESS)
 
-#: Pixels that zscale and limits by percentile look at.
+#: Maximum number of pixels to compute limits by zscale or percentile.
 _SAMPLE = 1 << 20
 
 
 @dataclass(frozen=True)
 class _Chosen:
-    """The parameters that choose the pixels; also a part of the key in the cache."""
+    """Parameters that select pixels; also part of the cache key."""
 
     collapse: Collapse | None
     region: str | None
@@ -46,7 +46,7 @@ class _Chosen:
     others: str | None
 
     def pixels(self, asked: Asked) -> tuple[tf.Image, tuple[int, int]]:
-        """Return the selected pixels, and NumPy's index of the first one in the plane."""
+        """Return the selected pixels, and the NumPy index of the first one in the plane."""
         if self.collapse is not None:
             part = self.collapse.part(asked, self.region)
             return part.image.select(part.region), part.corner
@@ -76,15 +76,15 @@ Chosen = Annotated[_Chosen, Depends(_chosen)]
 async def statistics(
     request: Request,
     at: At,
-    chosen: Chosen,
+    selection: Chosen,
 ) -> Response:
-    """Return count, sum, mean, rms, std and extremes of a plane, of channels, or of the cube."""
+    """Return count, sum, mean, rms, std and extremes of a plane, channels, or the cube."""
 
     def make(asked: Asked) -> Response:
         def compute() -> dict[str, Any]:
-            image, (top, left) = chosen.pixels(asked)
-            found = image.stats(progress=asked.progress)
-            assert isinstance(found, tf.Stats)
+            image, (top, left) = selection.pixels(asked)
+            stats = image.stats(progress=asked.progress)
+            assert isinstance(stats, tf.Stats)
             choice = choice_of(image)
             section = slices_of(choice.section)
 
@@ -93,15 +93,15 @@ async def statistics(
                 return within and [within[0] + left, within[1] + top, *within[2:]]
 
             return {
-                "count": found.count,
-                "undefined": found.nan,
+                "count": stats.count,
+                "undefined": stats.nan,
                 "unit": choice.image.unit,
-                **{name: getattr(found, name) for name in _OF_PIXELS},
-                "min_position": position(found.min_position),
-                "max_position": position(found.max_position),
+                **{name: getattr(stats, name) for name in _OF_PIXELS},
+                "min_position": position(stats.min_position),
+                "max_position": position(stats.max_position),
             }
 
-        return asked.json(("statistics", chosen), compute)
+        return asked.json(("statistics", selection), compute)
 
     return await answered(request, at, make)
 
@@ -113,7 +113,7 @@ async def statistics(
 async def histogram(
     request: Request,
     at: At,
-    chosen: Chosen,
+    selection: Chosen,
     bins: Annotated[int | None, Query(ge=1, le=100_000, description="Number of bins.")] = None,
     low: Annotated[
         float | None, Query(allow_inf_nan=False, description="Lower end; without it the minimum.")
@@ -122,23 +122,23 @@ async def histogram(
         float | None, Query(allow_inf_nan=False, description="Upper end; without it the maximum.")
     ] = None,
 ) -> Response:
-    """Count pixels in bins of equal width from ``low`` to ``high``, both ends inside."""
+    """Count pixels in bins of equal width from ``low`` to ``high``, both ends included."""
     if (low is None) != (high is None):
         raise RequestError("give both low and high, or neither")
 
     def make(asked: Asked) -> Response:
         def compute() -> dict[str, Any]:
-            image, _ = chosen.pixels(asked)
+            image, _ = selection.pixels(asked)
             ends = None if low is None or high is None else (low, high)
-            found = image.histogram(bins, ends, progress=asked.progress)
-            edges = found.edges
+            result = image.histogram(bins, ends, progress=asked.progress)
+            edges = result.edges
             return {
-                "low": edges[0], "high": edges[-1], "counts": found.counts, "below": found.below,
-                "above": found.above, "undefined": found.nan,
+                "low": edges[0], "high": edges[-1], "counts": result.counts, "below": result.below,
+                "above": result.above, "undefined": result.nan,
                 "unit": choice_of(image).image.unit,
             }  # fmt: skip
 
-        return asked.json(("histogram", chosen, bins, low, high), compute)
+        return asked.json(("histogram", selection, bins, low, high), compute)
 
     return await answered(request, at, make)
 
@@ -150,7 +150,7 @@ async def histogram(
 async def percentiles(
     request: Request,
     at: At,
-    chosen: Chosen,
+    selection: Chosen,
     q: Annotated[
         str,
         Query(max_length=1000, description="Percentages with commas between.", examples=["1,99"]),
@@ -161,12 +161,12 @@ async def percentiles(
 
     def make(asked: Asked) -> Response:
         def compute() -> dict[str, Any]:
-            image, _ = chosen.pixels(asked)
+            image, _ = selection.pixels(asked)
             values = image.percentile(percents, progress=asked.progress)
             unit = choice_of(image).image.unit
             return {"percentiles": percents, "values": np.asarray(values), "unit": unit}
 
-        return asked.json(("percentiles", chosen, q), compute)
+        return asked.json(("percentiles", selection, q), compute)
 
     return await answered(request, at, make)
 
@@ -186,9 +186,9 @@ async def limits(
     channel: OneChannel = None,
     others: Others = None,
 ) -> Response:
-    """Return the values of the first and the last colour of a plane.
+    """Return the values for the first and the last colour of a plane.
 
-    They are those of at most 2^20 pixels, at equal steps along x and y.
+    They are computed from at most 2^20 pixels, at equal steps along x and y.
     """
 
     def make(asked: Asked) -> Response:

@@ -29,11 +29,11 @@ async def vectors(
         Query(ge=0, allow_inf_nan=False, description="The least intensity of a vector."),
     ] = None,
 ) -> Response:
-    """Return a vector for each block of pixels, of the means of Stokes Q and U in it.
+    """Return one vector per block of pixels, from the means of Stokes Q and U in the block.
 
-    ``x`` and ``y`` are the middle of the block (pixels from 1), ``dx`` and ``dy`` the direction in
-    pixels. ``angle`` runs from north through east in degrees, ``intensity`` is sqrt(Q² + U²)
-    without a correction for noise.
+    ``x`` and ``y`` are the centre of the block (pixels from 1), ``dx`` and ``dy`` the direction in
+    pixels. ``angle`` is from north through east in degrees, ``intensity`` is sqrt(Q² + U²) without
+    a correction for noise bias.
     """
 
     def make(asked: Asked) -> Response:

@@ -1,4 +1,4 @@
-"""Guard: access, limits of clients, and rules for browsers. Pure ASGI.
+"""Guard: ASGI middleware for access, limits of clients, and rules for browsers.
 
 A request passes `log`, `headers`, `access` and `limits`, in this order, before the application.
 """
@@ -15,6 +15,6 @@ from tachyfits.server.state import State
 
 
 def guarded(app: Any, state: State) -> Any:
-    """Return an application behind all checks."""
+    """Wrap an application in all checks."""
     settings = state.settings
     return Log(SafeHeaders(Access(Limits(app, settings), settings), settings), state)

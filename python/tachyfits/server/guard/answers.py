@@ -1,4 +1,4 @@
-"""Answers of the guard, which are given before a request reaches the application."""
+"""Answers of the guard, sent before a request reaches the application."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TITLES = {
 }  # fmt: skip
 
 
-#: Labels of SODA for the protocols of the Virtual Observatory, which answer with plain text.
+#: Labels of SODA for plain-text errors of the Virtual Observatory protocols.
 _LABELS = {401: "AuthenticationError", 403: "AuthorizationError", 429: "ServiceUnavailable"}
 _VO = "/vo/"
 
@@ -29,21 +29,21 @@ async def refuse(
 ) -> None:
     """Send a problem document (RFC 9457), or a label and the detail for a path below ``/vo/``."""
     if path.startswith(_VO):
-        kind = b"text/plain; charset=utf-8"
+        content_type = b"text/plain; charset=utf-8"
         hint = f" ({hint})" if hint else ""
         body = f"{_LABELS.get(status, 'UsageError')}: {detail}{hint}\n".encode()
     else:
-        kind = b"application/problem+json"
+        content_type = b"application/problem+json"
         document = {
             "type": "about:blank", "title": _TITLES[status], "status": status, "detail": detail,
         }  # fmt: skip
         body = json_bytes(document | ({"hint": hint} if hint else {}))
-    own: Headers = [
-        (b"content-type", kind),
+    standard: Headers = [
+        (b"content-type", content_type),
         (b"content-length", str(len(body)).encode()),
         (b"cache-control", b"no-store"),
     ]
-    await answer(send, status, [*own, *(headers or [])], body)
+    await answer(send, status, [*standard, *(headers or [])], body)
 
 
 async def answer(send: Any, status: int, headers: Headers, body: bytes = b"") -> None:
@@ -54,8 +54,8 @@ async def answer(send: Any, status: int, headers: Headers, body: bytes = b"") ->
 
 def header_of(scope: Any, name: bytes) -> str | None:
     """Return the last value of a header, or None."""
-    found = None
+    result = None
     for key, value in scope["headers"]:
         if key == name:
-            found = value.decode("latin-1")
-    return found
+            result = value.decode("latin-1")
+    return result

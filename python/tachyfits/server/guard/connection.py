@@ -1,4 +1,4 @@
-"""Connection: uvicorn's protocols, which close connections whose requests do not come in time."""
+"""Connection: uvicorn's protocols with a time limit for receiving requests."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 from uvicorn.config import HTTP_PROTOCOLS
 from uvicorn.importer import import_from_string
 
-#: Seconds in which the head of a request has to come, and its most bytes.
+#: Maximum time to receive the head of a request in seconds, and its maximum size in bytes.
 HEAD_SECONDS = 15.0
 HEAD_BYTES = 1 << 19
 
 
 def protocol(seconds: float = HEAD_SECONDS) -> Any:
     """Return uvicorn's fastest protocol, with a limit for slow senders."""
-    # httptools parses several times as fast as h11, and is optional.
-    kind = "httptools" if importlib.util.find_spec("httptools") else "h11"
-    base: Any = import_from_string(HTTP_PROTOCOLS[kind])  # type: ignore[index,unused-ignore]
+    # httptools is optional, and parses several times faster than h11.
+    parser = "httptools" if importlib.util.find_spec("httptools") else "h11"
+    base: Any = import_from_string(HTTP_PROTOCOLS[parser])  # type: ignore[index,unused-ignore]
 
     class Impatient(base):  # type: ignore[misc,unused-ignore]
-        """A protocol that does not wait for ever."""
+        """A protocol that closes connections without a complete request in time."""
 
         _timer: asyncio.TimerHandle | None = None
         _bytes = 0
@@ -43,7 +43,7 @@ def protocol(seconds: float = HEAD_SECONDS) -> Any:
             super().connection_lost(exc)
 
         def _watch(self) -> None:
-            """Start the clock if a request is awaited, and stop it if one is answered."""
+            """Start the timer while a request is awaited, and stop it during the answer."""
             waits = self.cycle is None or self.cycle.response_complete
             if waits and self._timer is None:
                 self._timer = self.loop.call_later(seconds, self._expire)

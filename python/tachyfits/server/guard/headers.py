@@ -1,4 +1,4 @@
-"""Headers: what browsers may do with answers."""
+"""Headers: security headers of answers, for browsers."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from starlette.middleware.cors import CORSMiddleware
 
 from tachyfits.server.settings import Settings
 
-#: Headers of answers that pages of other origins may read.
+#: Headers that pages of other origins may read.
 _EXPOSED = (
     "Content-Disposition", "ETag", "Pv-Step", "Pv-Unit", "Retry-After", "Tile-Error", "Tile-Height",
     "Tile-High", "Tile-Low", "Tile-Step", "Tile-Width", "Tile-Zero",
 )  # fmt: skip
 
 
-#: The web profile of SAMP: a hub is always at this address.
+#: Fixed address of hubs in the web profile of SAMP.
 SAMP_HUB = "http://localhost:21012"
 
 
 class SafeHeaders:
-    """Add the headers of safety to each answer, and those of CORS where it is configured."""
+    """Add security headers to each answer, and CORS headers if configured."""
 
     def __init__(self, app: Any, settings: Settings) -> None:
         ancestors = " ".join(("'self'", *settings.frame_ancestors))

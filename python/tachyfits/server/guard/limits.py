@@ -1,4 +1,4 @@
-"""Limits: how many requests a client may make in a second, and at a time."""
+"""Limits: rate and concurrency of the requests of a client."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tachyfits.server.guard.access import OPEN
 from tachyfits.server.guard.answers import refuse
 from tachyfits.server.settings import Settings
 
-#: Clients that are remembered.
+#: Maximum number of tracked clients.
 _MOST_CLIENTS = 10_000
 
-#: Seconds of requests that a client may make at once.
+#: Maximum burst of requests, in seconds of the allowed rate.
 _BURST = 2.0
 
 
 @dataclass
 class _Client:
-    """The requests of a client: those under way, and those that it may still make now."""
+    """State of a client: remaining requests, time of the last one, and running requests."""
 
     left: float
     seen: float
@@ -29,7 +29,7 @@ class _Client:
 
 
 class Limits:
-    """Answer 429 to a client that asks too often, or too much at a time."""
+    """Answer 429 to a client with too many requests per second or at a time."""
 
     def __init__(self, app: Any, settings: Settings) -> None:
         self._app = app
@@ -60,19 +60,19 @@ class Limits:
 
     def _client(self, name: str) -> _Client:
         now = time.monotonic()
-        most = _BURST * self._rate
-        found = self._clients.get(name)
-        if found is None:
-            found = self._clients[name] = _Client(most, now)
+        maximum = _BURST * self._rate
+        client = self._clients.get(name)
+        if client is None:
+            client = self._clients[name] = _Client(maximum, now)
             if len(self._clients) > _MOST_CLIENTS:
                 self._forget()
-        found.left = min(most, found.left + (now - found.seen) * self._rate)
-        found.seen = now
+        client.left = min(maximum, client.left + (now - client.seen) * self._rate)
+        client.seen = now
         self._clients.move_to_end(name)
-        return found
+        return client
 
     def _forget(self) -> None:
-        """Forget the client that was seen longest ago and has no request under way."""
+        """Forget the least recently seen client that has no running request."""
         for name, client in self._clients.items():
             if client.running == 0:
                 del self._clients[name]

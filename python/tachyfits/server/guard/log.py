@@ -1,4 +1,4 @@
-"""Log: one line of JSON for each request, and the numbers that `/metrics` tells."""
+"""Log: one line of JSON per request, and counts for `/metrics`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tachyfits.server.state import State
 
 log = logging.getLogger("tachyfits.access")
 
-#: Most characters of a path or a query in the log.
+#: Maximum length of a path or a query in the log.
 _LONGEST = 1000
 
 
 class Log:
-    """Count each request, and log it when it has ended."""
+    """Count each request, and log it at its end."""
 
     def __init__(self, app: Any, state: State) -> None:
         self._app = app
@@ -51,7 +51,7 @@ class Log:
 
 
 def _line(scope: Any, status: int, size: int, seconds: float) -> str:
-    found = {
+    record = {
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "client": scope["client"][0] if scope.get("client") else "",
         "user": scope.get("tachyfits.user", ""),
@@ -62,4 +62,4 @@ def _line(scope: Any, status: int, size: int, seconds: float) -> str:
         "bytes": size,
         "ms": round(1000 * seconds, 2),
     }
-    return json.dumps(found, separators=(",", ":"))
+    return json.dumps(record, separators=(",", ":"))

@@ -1,7 +1,7 @@
-"""Builder: sidecars are built in the background, one at a time, when the server has nothing else.
+"""Builder: build sidecars in the background, one at a time, while the server is idle.
 
-A copy that is cancelled, or whose server ends, goes on later where it was: units of work that are
-done are counted in a file beside the arrays.
+A build that is cancelled, or whose server stops, resumes later: a file beside the arrays counts the
+finished units of work.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ log = logging.getLogger("tachyfits.server")
 
 _T = TypeVar("_T")
 
-#: Units of work between two notes of what is done, and sidecars that wait.
+#: Units of work between two updates of this count, and maximum number of waiting sidecars.
 _NOTED, _WAITING = 8, 64
 
-#: Name of the file beside the arrays that counts units of work.
+#: Name of the file with the count of finished units of work.
 _DONE = "done"
 
-#: Spectral copies that stay open.
+#: Maximum number of open spectral copies.
 _OPEN = 8
 
-#: Errors of a system that is short of files or memory: the sidecar is intact.
+#: Errors due to a lack of files or memory, which do not mean that the sidecar is damaged.
 _SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
-#: Bytes of the disk that stay free.
+#: Bytes of disk space to leave free.
 _FREE = 1 << 30
 
 
 @dataclass
 class Task:
-    """A sidecar that is built or waits."""
+    """A sidecar that is being built or waiting."""
 
     file: OpenFile
     hdu: int
@@ -62,17 +62,17 @@ class Task:
 
     @property
     def fraction(self) -> float:
-        """Share of the work that is done."""
+        """Finished fraction of the work."""
         return self.done / self.total if self.total else 0.0
 
 
 class Sidecars:
-    """The sidecars of a server; without a budget there are none.
+    """The sidecars of a server; disabled without a budget.
 
     Parameters
     ----------
     executor
-        The server's: building gives way to requests.
+        Executor of the server: builds have a lower priority than requests.
     """
 
     def __init__(self, path: Path, budget: int, executor: tf.Executor) -> None:
@@ -87,22 +87,22 @@ class Sidecars:
 
     @property
     def enabled(self) -> bool:
-        """Whether sidecars are used."""
+        """Whether sidecars are enabled."""
         return self._folder.budget > 0
 
     # Reading
 
     def tile(
-        self, file: OpenFile, view: View, channel: int, others: tuple[int, ...], place: Any
+        self, file: OpenFile, view: View, channel: int, others: tuple[int, ...], tile_index: Any
     ) -> NDArray[np.float32] | None:
-        """Return a tile of a channel from the pyramid; None where it has to be computed.
+        """Return a tile of a channel from the pyramid; None if it has to be computed.
 
         Parameters
         ----------
-        place
+        tile_index
             Level, column and row of the tile.
         """
-        level, column, row = place
+        level, column, row = tile_index
         if not self.enabled or level < FIRST_LEVEL:
             return None
         name = Folder.name(file, view.image.index, Pyramid.kind)
@@ -113,23 +113,23 @@ class Sidecars:
         window = (
             *index, slice(row * TILE, (row + 1) * TILE), slice(column * TILE, (column + 1) * TILE),
         )  # fmt: skip
-        found: NDArray[np.float32] | None
-        found = self._read(name, lambda: pixels_of(path / f"level{level}", window))
-        return found
+        result: NDArray[np.float32] | None
+        result = self._read(name, lambda: pixels_of(path / f"level{level}", window))
+        return result
 
     def spectra(self, file: OpenFile, view: View, compute: Callable[[tf.Image], _T]) -> _T | None:
-        """Return what a function makes of the cube, read from its spectral copy; None without."""
+        """Call a function with the cube backed by its spectral copy; None if there is no copy."""
         if not self.enabled:
             return None
         name = Folder.name(file, view.image.index, Spectral.kind)
         path = self._folder.complete(name)
         if path is None:
             return None
-        found: _T | None = self._read(name, lambda: compute(self._image(path, view)))
-        return found
+        result: _T | None = self._read(name, lambda: compute(self._image(path, view)))
+        return result
 
     def _image(self, path: Path, view: View) -> tf.Image:
-        """Return the image of a spectral copy, whose chunks stay open for the next request."""
+        """Return the image of a spectral copy; it stays open for later requests."""
         with self._lock:
             if path not in self._images:
                 self._images[path] = Spectral.image(path, view)
@@ -138,13 +138,13 @@ class Sidecars:
                 self._images.popitem(last=False)
             return self._images[path]
 
-    def _read(self, name: str, read: Any) -> Any:
-        """Return what a function reads from a sidecar, None if it is damaged or goes meanwhile."""
+    def _read(self, name: str, reader: Any) -> Any:
+        """Call a function that reads a sidecar; None if the sidecar is damaged or was removed."""
         try:
-            found = read()
+            result = reader()
         except tf.UsageError:
-            return None  # the file itself has the message
-        except Exception as error:  # zarr raises many; the file itself has the answer
+            return None  # reading the file itself raises the error
+        except Exception as error:  # zarr raises many types; fall back to the file itself
             if _is_of_the_request(error):
                 raise
             if isinstance(error, OSError) and error.errno in _SHORT:
@@ -152,28 +152,28 @@ class Sidecars:
                 return None
             log.warning("sidecar %s cannot be read and is removed: %s", name, error)
             self._folder.remove(name)
-            found = None
+            result = None
         path = self._folder.complete(name)
         if path is None:
             with self._lock:
-                for gone in [at for at in self._images if at.stem == name]:
-                    del self._images[gone]
+                for closed in [at for at in self._images if at.stem == name]:
+                    del self._images[closed]
             return None
         self._folder.used(name)
-        return found
+        return result
 
     # Building
 
     def want(self, file: OpenFile, view: View) -> None:
-        """Build the sidecars of an image that are useful and missing, when there is time."""
+        """Schedule the build of the useful and missing sidecars of an image."""
         if not self.enabled:
             return
-        for kind in KINDS:
-            copy = kind(view)
-            name = Folder.name(file, view.image.index, kind.kind)
+        for copy_type in KINDS:
+            copy = copy_type(view)
+            name = Folder.name(file, view.image.index, copy_type.kind)
             with self._lock:
-                known = name in self._tasks or name in self._failed or self._closed
-            if known or not copy.is_useful or self._folder.complete(name) is not None:
+                is_known = name in self._tasks or name in self._failed or self._closed
+            if is_known or not copy.is_useful or self._folder.complete(name) is not None:
                 continue
             with self._lock:
                 if len(self._tasks) >= _WAITING:
@@ -187,51 +187,51 @@ class Sidecars:
                 self._lock.notify_all()
 
     def cancel(self, file: OpenFile, view: View) -> None:
-        """Stop building sidecars of an image; what is done stays."""
-        for kind in KINDS:
-            name = Folder.name(file, view.image.index, kind.kind)
+        """Stop building the sidecars of an image; keep the finished work."""
+        for copy_type in KINDS:
+            name = Folder.name(file, view.image.index, copy_type.kind)
             with self._lock:
                 task = self._tasks.get(name)
                 if task is None:
                     continue
-                # One that is built leaves the list when its thread has ended.
+                # The thread removes a running task from the list.
                 task.token.cancel()
                 if not task.total:
                     del self._tasks[name]
 
     def described(self, file: OpenFile, view: View) -> dict[str, dict[str, Any]]:
         """Return the state of each kind: absent, waiting, building, complete or failed."""
-        found: dict[str, dict[str, Any]] = {}
-        for kind in KINDS:
-            name = Folder.name(file, view.image.index, kind.kind)
+        states: dict[str, dict[str, Any]] = {}
+        for copy_type in KINDS:
+            name = Folder.name(file, view.image.index, copy_type.kind)
             with self._lock:
                 task, problem = self._tasks.get(name), self._failed.get(name)
             if self._folder.complete(name) is not None:
-                found[kind.kind] = {"state": "complete", "fraction": 1.0}
+                states[copy_type.kind] = {"state": "complete", "fraction": 1.0}
             elif task is not None:
                 state = "building" if task.total else "waiting"
-                found[kind.kind] = {"state": state, "fraction": round(task.fraction, 3)}
+                states[copy_type.kind] = {"state": state, "fraction": round(task.fraction, 3)}
             elif self._folder.is_locked(name):
-                # By another server, which shares the folder.
-                share = (_noted(self._folder.building(name)) or 0) / len(kind(view).units())
-                found[kind.kind] = {"state": "building", "fraction": round(share, 3)}
+                # Another server with the same folder is building it.
+                share = (_noted(self._folder.building(name)) or 0) / len(copy_type(view).units())
+                states[copy_type.kind] = {"state": "building", "fraction": round(share, 3)}
             elif problem is not None:
-                found[kind.kind] = {"state": "failed", "fraction": 0.0, "problem": problem}
+                states[copy_type.kind] = {"state": "failed", "fraction": 0.0, "problem": problem}
             else:
-                found[kind.kind] = {"state": "absent", "fraction": 0.0}
-            found[kind.kind]["useful"] = kind(view).is_useful
-        return found
+                states[copy_type.kind] = {"state": "absent", "fraction": 0.0}
+            states[copy_type.kind]["useful"] = copy_type(view).is_useful
+        return states
 
     def __len__(self) -> int:
         return len(self._tasks)
 
     def wait(self, seconds: float) -> bool:
-        """Wait until nothing is left to build; say whether that came."""
+        """Wait until all sidecars are built; return False after ``seconds``."""
         with self._lock:
             return self._lock.wait_for(lambda: not self._tasks, seconds)
 
     def close(self) -> None:
-        """Stop building; what is done stays, and goes on in the next server."""
+        """Stop building; the next server resumes the work."""
         with self._lock:
             self._closed = True
             for task in self._tasks.values():
@@ -250,10 +250,10 @@ class Sidecars:
                 task = next(iter(self._tasks.values()))
             try:
                 self._build(task)
-            except Exception as error:  # zarr raises many, and the thread goes on
+            except Exception as error:  # zarr raises many types; the thread must survive
                 if not task.token.cancelled:
                     log.warning("sidecar %s of %s failed: %s", task.name, task.file.name, error)
-                    # A full disk or a replaced file: this version is not tried again.
+                    # Do not try this version again, after a full disk or a replaced file.
                     self._failed[task.name] = type(error).__name__
                     if isinstance(error, (OSError, Changed)):
                         self._folder.remove(task.name)
@@ -293,13 +293,13 @@ class Sidecars:
 
 
 def _is_of_the_request(error: Exception) -> bool:
-    """Say whether a request was cancelled, or is beyond its limits."""
+    """Return whether an error means that the request was cancelled or exceeded its limits."""
     is_cancelled = isinstance(error, tf.IoError) and error.code == "io-cancelled"
     return is_cancelled or isinstance(error, tf.LimitError)
 
 
 def _noted(path: Path) -> int | None:
-    """Return how many units are done; None where none was begun."""
+    """Return the number of finished units; None before the first one."""
     with contextlib.suppress(OSError, ValueError):
         return int((path / _DONE).read_text(encoding="ascii"))
     return None

@@ -1,4 +1,4 @@
-"""Copies: the two kinds of sidecars, their units of work, and how they are read."""
+"""Copies: the two kinds of sidecars, with functions to build and read them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ import tachyfits as tf
 from tachyfits.server.sidecars.spectra import image_of_chunks
 from tachyfits.server.view import TILE, View
 
-#: The first level of a pyramid: tiles of lower ones read at most a mebibyte or so of the file.
+#: The first level of a pyramid: tiles of lower levels read about 1 MiB of the file or less.
 FIRST_LEVEL = 3
 
-#: Least and most pixels along x and y of a chunk of a spectral copy, and its most channels.
+#: Limits of a chunk of a spectral copy: minimum and maximum side in pixels, maximum channels.
 _SIDE, _LONGEST_SIDE, _DEPTH = 16, 64, 4096
 
-#: Pixels of a chunk, at least where its sides are not the longest.
+#: Minimum number of pixels of a chunk, unless its sides have the maximum length.
 _CHUNK_PIXELS = 1 << 14
 
-#: Smallest planes with a pyramid and smallest cubes with a spectral copy, in pixels.
+#: Minimum size of a plane for a pyramid, and of a cube for a spectral copy, in pixels.
 _LEAST_PLANE, _LEAST_CUBE = 1 << 22, 1 << 24
 
 
@@ -43,16 +43,16 @@ class Copy(abc.ABC):
     @property
     @abc.abstractmethod
     def is_useful(self) -> bool:
-        """Whether the image is large enough, and has pixels that the copy can hold."""
+        """Whether the image is large enough and the copy can hold its pixels."""
 
     @property
     @abc.abstractmethod
     def bytes(self) -> int:
-        """About how many it takes."""
+        """Approximate size of the copy in bytes."""
 
     @abc.abstractmethod
     def create(self, path: Path) -> None:
-        """Make the empty arrays."""
+        """Create the empty arrays."""
 
     @abc.abstractmethod
     def units(self) -> list[tuple[int, ...]]:
@@ -60,7 +60,7 @@ class Copy(abc.ABC):
 
     @abc.abstractmethod
     def build(self, path: Path, unit: tuple[int, ...]) -> None:
-        """Do one unit of work; doing it again gives the same."""
+        """Compute one unit of work; idempotent."""
 
     @property
     def _outer(self) -> tuple[int, ...]:
@@ -82,7 +82,7 @@ def _create(
     group.create_array(
         name, shape=shape, chunks=chunks, dtype=dtype, fill_value=np.nan, dimension_names=names,
         serializer=BytesCodec(endian=endian),
-        # Chunks of damaged disks are refused, not shown.
+        # The checksum detects damaged chunks.
         compressors=[Crc32cCodec()], config={"write_empty_chunks": True},
     )  # fmt: skip
 
@@ -90,29 +90,29 @@ def _create(
 def _to_write(path: Path) -> Any:
     import zarr
 
-    # Chunks of undefined pixels are written, too: a missing chunk is damage.
+    # Also write chunks of undefined pixels: a missing chunk means damage.
     array: Any = zarr.open_array(path, mode="r+")
     return array.with_config({"write_empty_chunks": True})
 
 
 class Pyramid(Copy):
-    """Tiles of high levels: the means that `View.tile` gives, one tile a chunk."""
+    """Tiles of high levels, as computed by `View.tile`; one tile per chunk."""
 
     kind = "pyramid"
 
     @property
     def levels(self) -> range:
-        """The levels it has."""
+        """Levels of the pyramid."""
         return range(FIRST_LEVEL, self.view.levels)
 
     @property
     def is_useful(self) -> bool:
-        """Whether planes are large."""
+        """Whether the planes are large enough."""
         return self.view.width * self.view.height >= _LEAST_PLANE and len(self.levels) > 0
 
     @property
     def bytes(self) -> int:
-        """About how many it takes."""
+        """Approximate size of the copy in bytes."""
         planes = math.prod(self._outer)
         return sum(4 * planes * math.prod(self._shape(level)) for level in self.levels)
 
@@ -120,7 +120,7 @@ class Pyramid(Copy):
         return -(-self.view.height >> level), -(-self.view.width >> level)
 
     def create(self, path: Path) -> None:
-        """Make the empty arrays: one for each level, with axes of their own."""
+        """Create the empty arrays, one per level, each with its own axes."""
         import zarr
 
         group = zarr.open_group(path, mode="w", zarr_format=3)
@@ -131,8 +131,8 @@ class Pyramid(Copy):
             _create(group, f"level{level}", shape, chunks, np.float32, names, endian="little")
 
     def units(self) -> list[tuple[int, ...]]:
-        """Return (plane, level, row of tiles), so that a strip of the file is read in one go."""
-        found: list[tuple[int, ...]] = []
+        """Return (plane, level, row of tiles), ordered by their position in the file."""
+        result: list[tuple[int, ...]] = []
         top = max(self.levels)
         rows = [-(-self.view.height // (TILE << level)) for level in range(top + 1)]
         for plane in range(math.prod(self._outer)):
@@ -140,8 +140,8 @@ class Pyramid(Copy):
                 for level in reversed(self.levels):
                     share = 1 << (top - level)
                     last = min(rows[level], (strip + 1) * share)
-                    found += [(plane, level, row) for row in range(strip * share, last)]
-        return found
+                    result += [(plane, level, row) for row in range(strip * share, last)]
+        return result
 
     def build(self, path: Path, unit: tuple[int, ...]) -> None:
         """Compute a row of tiles."""
@@ -155,18 +155,18 @@ class Pyramid(Copy):
         pixels = np.concatenate(tiles, axis=1)
         first = row * TILE
         rows = slice(first, first + len(pixels))
-        where = (*index, rows, slice(None))
-        array[where] = pixels
+        window = (*index, rows, slice(None))
+        array[window] = pixels
 
 
 class Spectral(Copy):
-    """Pixels as they are, in chunks of 16 x 16 lines of sight, or more where these are short."""
+    """Unchanged pixels in chunks of 16 x 16 lines of sight, or more if these are short."""
 
     kind = "spectral"
 
     @property
     def is_useful(self) -> bool:
-        """Whether the cube is large, and its pixels are floats without scaling."""
+        """Whether the cube is large enough, and its pixels are floats without scaling."""
         view = self.view
         scaling = view.image.scaling
         is_plain = view.image.bitpix < 0 and (scaling.bscale, scaling.bzero) == (1.0, 0.0)
@@ -174,19 +174,19 @@ class Spectral(Copy):
 
     @property
     def bytes(self) -> int:
-        """About how many it takes."""
+        """Approximate size of the copy in bytes."""
         return self.view.image.size * self.view.image.dtype.itemsize
 
     @property
     def _side(self) -> int:
-        """Pixels of a chunk along x and y; few channels would make many small files."""
+        """Side of a chunk in pixels; it grows for few channels, to avoid many small files."""
         side = _SIDE
         while side < _LONGEST_SIDE and side * side * self.view.channels < _CHUNK_PIXELS:
             side *= 2
         return side
 
     def create(self, path: Path) -> None:
-        """Make the empty array."""
+        """Create the empty array."""
         import zarr
 
         shape = self.view.cube.shape
@@ -194,7 +194,7 @@ class Spectral(Copy):
         chunks = (*(1 for _ in shape[:-3]), depth, self._side, self._side)
         group = zarr.open_group(path, mode="w", zarr_format=3)
         dtype = self.view.image.dtype
-        # Big-endian as in the file: the engine reads chunks as it reads that.
+        # Big-endian as in the file: the engine reads chunks and file alike.
         _create(group, "pixels", shape, chunks, dtype, self._names, endian="big")
 
     def units(self) -> list[tuple[int, ...]]:
@@ -208,20 +208,20 @@ class Spectral(Copy):
                     yield number, channel, row
 
     def build(self, path: Path, unit: tuple[int, ...]) -> None:
-        """Copy some rows of some channels."""
+        """Copy a strip of rows of a range of channels."""
         number, channel, row = unit
         array = _to_write(path / "pixels")
         index = tuple(int(at) for at in np.unravel_index(number, self._outer[:-1]))
-        # Columns are taken in parts, so that a unit needs little memory for any width.
+        # Copy the columns in parts, to limit the memory for any width.
         side = self._side
         wide = (1 << 24) // (side * min(_DEPTH, self.view.channels))
         columns = max(side, wide // side * side)
         for first in range(0, self.view.width, columns):
-            where = (
+            window = (
                 *index, slice(channel, channel + _DEPTH), slice(row, row + side),
                 slice(first, first + columns),
             )  # fmt: skip
-            array[where] = self.view.cube.read(where, dtype="exact")
+            array[window] = self.view.cube.read(window, dtype="exact")
 
     @staticmethod
     def image(path: Path, view: View) -> tf.Image:
@@ -236,24 +236,26 @@ def _opened(path: Path) -> Any:
     return zarr.open_array(path, mode="r")
 
 
-def pixels_of(path: Path, where: tuple[Any, ...]) -> NDArray[Any]:
-    """Return pixels of an array, in NumPy's index.
+def pixels_of(path: Path, index: tuple[Any, ...]) -> NDArray[Any]:
+    """Return the pixels of an array at a NumPy index.
 
     Raises
     ------
     OSError
-        A chunk is missing, for which zarr would give undefined pixels.
+        A chunk is missing; zarr would return undefined pixels for it.
     """
     array = _opened(path)
     ranges = []
-    for at, length, chunk in zip(where, array.shape, array.chunks, strict=True):
-        first, last, _ = (at if isinstance(at, slice) else slice(at, at + 1)).indices(length)
+    for item, length, chunk in zip(index, array.shape, array.chunks, strict=True):
+        first, last, _ = (item if isinstance(item, slice) else slice(item, item + 1)).indices(
+            length
+        )
         ranges.append(range(first // chunk, -(-last // chunk)))
     for numbers in itertools.product(*ranges):
         if not os.path.exists(os.path.join(path, "c", *map(str, numbers))):
             raise OSError("a chunk is missing")
-    return np.asarray(array[where])
+    return np.asarray(array[index])
 
 
-#: All kinds.
+#: All kinds of sidecars.
 KINDS: tuple[type[Copy], ...] = (Pyramid, Spectral)

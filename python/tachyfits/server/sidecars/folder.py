@@ -1,8 +1,7 @@
-"""Folder: where sidecars lie, which are complete, and which give way to others.
+"""Folder: storage of sidecars, their completion, and eviction.
 
-A sidecar is a folder NAME.zarr. While it is built it has another name, so that its own name means
-that it is complete. It is renamed before it is removed: a read after which the name is still there
-has met no missing chunk.
+A complete sidecar is a folder NAME.zarr; during the build the folder has another name. A sidecar is
+renamed before it is removed: if the name still exists after a read, no chunk was missing.
 """
 
 from __future__ import annotations
@@ -18,19 +17,19 @@ from pathlib import Path
 from tachyfits.server.datasets import OpenFile
 from tachyfits.server.file_lock import hold, is_held
 
-#: Counts changes of the layout of sidecars: those of another one are not read.
+#: Version of the layout of sidecars; other versions are not read.
 _FORMAT = 2
 
 
 class Folder:
-    """The sidecars of a cache folder, which several servers may share.
+    """The sidecars in a cache folder, which several servers may share.
 
     Parameters
     ----------
     path
-        The folder; it is made when the first sidecar is.
+        The folder; created with the first sidecar.
     budget
-        Bytes of all sidecars: the ones used longest ago give way.
+        Maximum bytes of all sidecars; the least recently used ones are evicted.
     """
 
     def __init__(self, path: Path, budget: int) -> None:
@@ -44,49 +43,49 @@ class Folder:
         return f"{hashlib.sha256(text.encode()).hexdigest()[:32]}-{kind}"
 
     def complete(self, name: str) -> Path | None:
-        """Return the folder of a complete sidecar; None where it is not."""
-        found = self.path / f"{name}.zarr"
-        return found if found.is_dir() else None
+        """Return the folder of a complete sidecar; None if it is incomplete or missing."""
+        path = self.path / f"{name}.zarr"
+        return path if path.is_dir() else None
 
     def used(self, name: str) -> None:
-        """Note that a sidecar is used, so that others give way first."""
+        """Record a use of a sidecar, so that others are evicted first."""
         with contextlib.suppress(OSError):
             os.utime(self.path / f"{name}.zarr")
 
     def building(self, name: str) -> Path:
-        """Return the folder of a sidecar while it is built."""
+        """Return the folder of a sidecar during the build."""
         return self.path / f"{name}.building"
 
     def under_way(self, name: str) -> Path:
-        """Make that folder; what another process began stays."""
-        found = self.building(name)
-        found.mkdir(parents=True, exist_ok=True)
-        return found
+        """Create the folder for the build; keep the work of another process."""
+        path = self.building(name)
+        path.mkdir(parents=True, exist_ok=True)
+        return path
 
     def publish(self, name: str) -> None:
-        """Give a sidecar its name: it is complete."""
+        """Rename a sidecar to mark it as complete."""
         self.building(name).rename(self.path / f"{name}.zarr")
 
     def remove(self, name: str) -> None:
         """Remove a sidecar, complete or not."""
-        for ending in ("zarr", "building"):
-            self._remove(self.path / f"{name}.{ending}")
+        for suffix in ("zarr", "building"):
+            self._remove(self.path / f"{name}.{suffix}")
 
-    def make_room(self, wanted: int, keep: str) -> bool:
-        """Remove what was used longest ago until there is room; say whether there is."""
-        if wanted > self.budget:
+    def make_room(self, size: int, keep: str) -> bool:
+        """Evict the least recently used sidecars; return whether ``size`` bytes fit."""
+        if size > self.budget:
             return False
         sizes = {entry: _bytes_of(entry) for entry in self._entries() if keep not in entry.name}
         total = sum(sizes.values())
         for entry in sorted(sizes, key=_time_of):
-            if total + wanted <= self.budget:
+            if total + size <= self.budget:
                 break
-            # One that another server builds is not ours to remove.
+            # Do not remove a sidecar that another server is building.
             if entry.suffix == ".building" and time.time() - _time_of(entry) < 86400:
                 continue
             total -= sizes[entry]
             self._remove(entry)
-        return total + wanted <= self.budget
+        return total + size <= self.budget
 
     def _entries(self) -> list[Path]:
         if not self.path.is_dir():
@@ -94,14 +93,14 @@ class Folder:
         return [entry for entry in self.path.iterdir() if entry.suffix in (".zarr", ".building")]
 
     def _remove(self, entry: Path) -> None:
-        gone = entry.with_suffix(f".gone{os.getpid()}")
+        renamed = entry.with_suffix(f".gone{os.getpid()}")
         with contextlib.suppress(OSError):
-            entry.rename(gone)
-        shutil.rmtree(gone, ignore_errors=True)
+            entry.rename(renamed)
+        shutil.rmtree(renamed, ignore_errors=True)
 
     @contextlib.contextmanager
     def lock(self, name: str) -> Iterator[bool]:
-        """Hold the right to build a sidecar; it goes with the process. False: another has it."""
+        """Lock a sidecar for building; yield False if another process holds the lock."""
         path = self.path / f"{name}.lock"
         handle = hold(path)
         if handle is None:
@@ -114,7 +113,7 @@ class Folder:
             os.close(handle)
 
     def is_locked(self, name: str) -> bool:
-        """Say whether a server builds a sidecar now."""
+        """Return whether a server is building a sidecar."""
         try:
             return is_held(self.path / f"{name}.lock")
         except OSError:
@@ -123,10 +122,10 @@ class Folder:
 
 def _bytes_of(folder: Path) -> int:
     total = 0
-    for place, _, names in os.walk(folder):
+    for parent, _, names in os.walk(folder):
         for name in names:
             with contextlib.suppress(OSError):
-                total += os.stat(os.path.join(place, name)).st_size
+                total += os.stat(os.path.join(parent, name)).st_size
     return total
 
 

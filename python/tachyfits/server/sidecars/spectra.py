@@ -1,6 +1,6 @@
-"""Spectra from a spectral copy: the image of its chunks is the cube again, in another layout.
+"""Spectra from a spectral copy: an image backed by its chunks, with the pixels of the cube.
 
-The engine reads it as any image, so sums have the bits of those from the file.
+The engine reads it like any image, so sums equal those from the file bit for bit.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from tachyfits import Region
 from tachyfits.image import extent_on_image, image_of_zarr_chunks
 from tachyfits.server.view import View
 
-#: The encoding of chunks that the engine reads.
+#: The encoding of chunks supported by the engine.
 _CODECS = [("bytes", {"endian": "big"}), ("crc32c", {})]
 
-#: Bytes of the largest box around a region that is read from a copy: its chunks stay open.
+#: Maximum bytes of the box around a region read from a copy, whose chunks stay open.
 _MOST_BYTES = 1 << 27
 
 
 def suits_copy(view: View, region: Region) -> bool:
-    """Say whether the spectrum of a region is fast from the copy of a cube."""
+    """Return whether the copy of a cube is suitable for the spectrum of a region."""
     cube = view.cube
-    if "CASAMBM" in cube.header:  # its table of beams is in the file alone
+    if "CASAMBM" in cube.header:  # the copy lacks the table of beams
         return False
     (first, left), (last, right) = extent_on_image(cube, region)
     pixels = (last + 1 - first) * (right + 1 - left) * view.channels
@@ -36,13 +36,13 @@ def image_of_chunks(path: Path, cube: tf.Image) -> tf.Image:
     Raises
     ------
     OSError
-        The array is not of the cube, or has another encoding.
+        The array does not match the cube, or has another encoding.
     """
     try:
-        found = json.loads((path / "zarr.json").read_text(encoding="utf-8"))
-        codecs = [(codec["name"], codec.get("configuration", {})) for codec in found["codecs"]]
-        chunk = found["chunk_grid"]["configuration"]["chunk_shape"]
-        shape, pixel = found["shape"], found["data_type"]
+        metadata = json.loads((path / "zarr.json").read_text(encoding="utf-8"))
+        codecs = [(codec["name"], codec.get("configuration", {})) for codec in metadata["codecs"]]
+        chunk = metadata["chunk_grid"]["configuration"]["chunk_shape"]
+        shape, pixel = metadata["shape"], metadata["data_type"]
     except (ValueError, KeyError, TypeError) as error:
         raise OSError(f"{path.name}: its description is damaged") from error
     if codecs != _CODECS or (tuple(shape), pixel) != (cube.shape, cube.dtype.name):

@@ -1,6 +1,6 @@
-"""Failures as the standards answer them: a label, and a detail after a colon.
+"""Failures in the format of the standards: a label, a colon and a detail.
 
-SODA has labels of its own; DataLink and SIA use those of DALI's faults.
+SODA has its own labels; DataLink and SIA use the labels of DALI's faults.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ log = logging.getLogger("tachyfits.server")
 
 
 class MultiValued(RequestError):
-    """A parameter has several values where one is expected."""
+    """A single-valued parameter has several values."""
 
     label = "MultiValuedParamNotSupported"
 
 
 class NoPixels(RequestError):
-    """A cutout without any pixel: 204 in SODA."""
+    """A cutout without pixels: status 204 in SODA."""
 
     status = 204
     label = "UsageError"
@@ -31,7 +31,7 @@ _LABELS = {
     400: "UsageError", 404: "UsageError", 408: "UsageError", 409: "ServiceUnavailable",
     413: "UsageError", 503: "ServiceUnavailable",
 }  # fmt: skip
-#: Characters of a detail, which may repeat what the client sent.
+#: Maximum length of a detail, which may quote the client's input.
 _LONGEST = 600
 
 #: Faults of DataLink and SIA.
@@ -42,7 +42,7 @@ _FAULTS = {
 
 
 def failure(datasets: Datasets, error: Exception) -> tuple[int, str]:
-    """Return the status and the text of a failure, with SODA's label; paths become IDs."""
+    """Return the status and the text of a failure with SODA's label; IDs replace paths."""
     status, _, text = described(error)
     if status == 500:
         log.error("request failed", exc_info=error)
@@ -51,7 +51,7 @@ def failure(datasets: Datasets, error: Exception) -> tuple[int, str]:
 
 
 def fault(datasets: Datasets, error: Exception) -> tuple[int, str]:
-    """Return the status and the text of a failure, with the label of a fault of DALI."""
+    """Return the status and the text of a failure with the label of a DALI fault."""
     status, _, text = described(error)
     if status == 500:
         log.error("request failed", exc_info=error)
@@ -60,6 +60,6 @@ def fault(datasets: Datasets, error: Exception) -> tuple[int, str]:
 
 
 def _detail(datasets: Datasets, text: str) -> str:
-    # Hints name parameters of /api/v1, which the protocols do not have.
-    found = datasets.hidden(text.partition("\nhint: ")[0])
-    return found if len(found) <= _LONGEST else f"{found[:_LONGEST]}..."
+    # Drop hints, which refer to parameters of /api/v1.
+    detail = datasets.hidden(text.partition("\nhint: ")[0])
+    return detail if len(detail) <= _LONGEST else f"{detail[:_LONGEST]}..."

@@ -1,7 +1,7 @@
-"""Identifiers of datasets: IVOIDs made of the authority, the ID of a file and an HDU.
+"""Identifiers of datasets: IVOIDs from the authority, the ID of a file and an HDU.
 
 ``ivo://AUTHORITY/files?cubes/co.fits`` is the first image of a file, ``...co.fits#2`` its HDU 2.
-The ID of a file alone, as `/api/v1/files` gives it, is understood, too.
+The plain ID of a file, as in `/api/v1/files`, is also accepted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tachyfits.server.view import View
 _IVOID = re.compile(r"ivo://(?P<authority>[^/?#]*)/files\?(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
 _HDU = re.compile(r"(?P<name>.*)#(?P<hdu>\d{1,6})", re.DOTALL)
 
-#: Characters of an identifier.
+#: Maximum length of an identifier.
 LONGEST = 4096
 
 
@@ -28,12 +28,12 @@ class Found:
     identifier: str
     file: OpenFile
     view: View
-    #: The HDU that the identifier names.
+    #: The HDU in the identifier; None if it has none.
     hdu: int | None
 
     @property
     def title(self) -> str:
-        """The name of the file without its ending, and the HDU if the identifier names one."""
+        """The name of the file without its suffix, and the HDU if the identifier has one."""
         return self.file.stem if self.hdu is None else f"{self.file.stem}-hdu{self.hdu}"
 
 
@@ -47,12 +47,12 @@ def identifier_of(authority: str, name: str, hdu: int | None = None) -> str:
 
 
 def name_and_hdu(authority: str, text: str) -> tuple[str, int | None, bool]:
-    """Return the ID of a file, the HDU that follows it, and whether it is an IVOID.
+    """Split an identifier into the ID of a file, the HDU, and whether it is an IVOID.
 
     Raises
     ------
     NotFound
-        It is an IVOID of another authority.
+        The identifier is an IVOID of another authority.
 
     >>> name_and_hdu("example.org", "IVO://Example.org/files?cubes/M%2051.fits#3")
     ('cubes/M 51.fits', 3, True)
@@ -92,5 +92,5 @@ def find(datasets: Datasets, authority: str, text: str) -> Found:
         file = datasets.open(name)
         return Found(text, file, file.view(hdu), hdu)
     except NotFound as error:
-        said = str(error).partition(": ")[2]
-        raise NotFound(f"unknown ID {text[:200]!r}" + (f": {said}" if said else "")) from None
+        reason = str(error).partition(": ")[2]
+        raise NotFound(f"unknown ID {text[:200]!r}" + (f": {reason}" if reason else "")) from None

@@ -1,6 +1,6 @@
-"""Index: descriptions of datasets, computed from headers once per version of a file.
+"""Index: descriptions of datasets, computed once per version of a file from its headers.
 
-They are kept in SQLite in the cache folder, which several processes share and which outlives them.
+They are stored in a SQLite database in the cache folder, shared by several processes.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from tachyfits.server.vo.identifiers import Found, find
 from tachyfits.server.vo.observation import Observation, observation_of
 from tachyfits.server.vo.store import Store, StoreFailure
 
-#: Raised when the meaning of a description changes: older ones are computed again.
+#: Revision of the content of descriptions: older ones are computed again.
 _REVISION = 2
 
-#: Folders below each other, and files, that a list of all datasets follows.
+#: Maximum depth of folders, and number of files, in the list of all datasets.
 _DEEPEST = 32
 MOST_FILES = 200_000
 
-#: Share of the time in which headers are read.
+#: Share of the time for reading headers of new files.
 _NEW = 0.5
 
 
@@ -43,12 +43,12 @@ class Listed:
 
 
 class Listing:
-    """All datasets, as far as their headers can be read in time.
+    """All datasets whose headers can be read in time.
 
     Attributes
     ----------
     complete
-        False if files were left out: they are described when the list is requested again.
+        False if files were skipped; later requests describe them.
     """
 
     def __init__(self, state: State, seconds: float) -> None:
@@ -58,15 +58,15 @@ class Listing:
         self.complete = True
 
     def is_late(self, share: float = 1.0) -> bool:
-        """Say whether the time is over, or a share of it; the list is incomplete then."""
+        """Return whether a share of the time is over, and mark the list as incomplete if so."""
         late = time.monotonic() - self._begin > share * self._seconds
         self.complete &= not late
         return late
 
     def __iter__(self) -> Iterator[Listed]:
         folder = self._state.settings.cache_folder
-        known = _known(folder)
-        new: list[tuple[str, str, str]] = []
+        descriptions = _known(folder)
+        additions: list[tuple[str, str, str]] = []
         try:
             for name in self._names():
                 if self.is_late():
@@ -75,22 +75,22 @@ class Listing:
                     target = self._state.datasets.target(name)
                     version = target.version()
                     key = _key(target.address, version)
-                    if key not in known:
-                        # Time is left for the files that are known.
+                    if key not in descriptions:
+                        # Reserve time for files that are already described.
                         if self.is_late(_NEW):
                             continue
-                        known[key] = json.dumps(self._described(name))
-                        new.append((*key, known[key]))
+                        descriptions[key] = json.dumps(self._described(name))
+                        additions.append((*key, descriptions[key]))
                 except RequestError:
                     continue
-                found = json.loads(known[key])
-                if found is not None:
-                    yield Listed(name, version.size, Observation.from_dict(found))
+                about = json.loads(descriptions[key])
+                if about is not None:
+                    yield Listed(name, version.size, Observation.from_dict(about))
         finally:
-            _keep(folder, new)
+            _keep(folder, additions)
 
     def _described(self, name: str) -> dict[str, object] | None:
-        """Return the description of the first image of a file; None without one."""
+        """Return the description of the first image of a file; None if it has no image."""
         try:
             view = self._state.datasets.open(name, keep=False).view(None)
             if view.image.ndim < 2:  # SIA lists images and cubes
@@ -100,17 +100,17 @@ class Listing:
             return None
 
     def _names(self) -> Iterator[str]:
-        """Return the IDs of all files; each folder is visited once, whatever links lead to it."""
+        """Yield the IDs of all files; each folder is visited once even if links lead to it."""
         datasets = self._state.datasets
         visited: set[str] = set()
         waiting = [("", 0)]
         count = 0
         while waiting:
             folder, depth = waiting.pop()
-            place = datasets.target(folder).address if folder else ""
-            if place in visited:
+            address = datasets.target(folder).address if folder else ""
+            if address in visited:
                 continue
-            visited.add(place)
+            visited.add(address)
             entries = _entries(datasets, folder)
             if len(entries) >= MOST_ENTRIES or depth > _DEEPEST:
                 self.complete = False
@@ -138,15 +138,15 @@ def _key(path: str, version: Version, hdu: int | None = None) -> tuple[str, str]
 
 
 def _known(folder: Path, key: tuple[str, str] | None = None) -> dict[tuple[str, str], str]:
-    """Return descriptions that were kept: of one key, or all. None if the folder is unusable."""
-    where, values = ("", ()) if key is None else (" WHERE key = ? AND version = ?", key)
+    """Return stored descriptions, for one key or all; empty if the folder is unusable."""
+    condition, values = ("", ()) if key is None else (" WHERE key = ? AND version = ?", key)
     try:
         with Store.of(folder).connection() as database:
             rows = database.execute(
-                f"SELECT key, version, description FROM datasets{where}", values
+                f"SELECT key, version, description FROM datasets{condition}", values
             ).fetchall()
     except (StoreFailure, Busy):
-        return {}  # computed again: only speed depends on the folder
+        return {}  # descriptions are computed again, only more slowly
     return {(key, version): text for key, version, text in rows}
 
 
@@ -160,24 +160,24 @@ def _keep(folder: Path, described: list[tuple[str, str, str]]) -> None:
         )
 
 
-def described_dataset(state: State, found: Found) -> Observation:
-    """Return the description of a dataset, from the index where it has this version."""
+def described_dataset(state: State, dataset: Found) -> Observation:
+    """Return the description of a dataset, from the index if this version is stored."""
     folder = state.settings.cache_folder
-    key = _key(found.file.target.address, found.file.version, found.hdu)
+    key = _key(dataset.file.target.address, dataset.file.version, dataset.hdu)
     text = _known(folder, key).get(key)
     if text is not None and text != "null":
         return Observation.from_dict(json.loads(text))
-    made = observation_of(found.view)
-    found.file.check()
-    _keep(folder, [(*key, json.dumps(made.as_dict()))])
-    return made
+    about = observation_of(dataset.view)
+    dataset.file.check()
+    _keep(folder, [(*key, json.dumps(about.as_dict()))])
+    return about
 
 
 def dataset_of(state: State, identifier: str) -> Listed | None:
     """Return the dataset of an identifier; None if it is unknown."""
     try:
-        found = find(state.datasets, state.settings.authority, identifier)
-        about = described_dataset(state, found)
+        dataset = find(state.datasets, state.settings.authority, identifier)
+        about = described_dataset(state, dataset)
     except RequestError:
         return None
-    return Listed(found.file.name, found.file.version.size, about)
+    return Listed(dataset.file.name, dataset.file.version.size, about)

@@ -1,7 +1,7 @@
-"""Jobs: what UWS keeps of each, in the database that all processes of a server share.
+"""Jobs of UWS, stored in a database that all processes of a server share.
 
-A job changes its phase by one statement that names the phase it must have: two processes never run
-the same job, and a job that was aborted does not become complete.
+A change of phase is one SQL statement that also checks the current phase. So two processes never
+run the same job, and an aborted job cannot become complete.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any
 from tachyfits.server.errors import Busy, NotFound, RequestError
 from tachyfits.server.vo.store import Store
 
-#: Phases in which a job may still change.
+#: Phases that are not final.
 ACTIVE = ("PENDING", "QUEUED", "EXECUTING", "HELD", "SUSPENDED", "UNKNOWN")
 PHASES = (*ACTIVE, "COMPLETED", "ERROR", "ABORTED", "ARCHIVED")
 
-#: Jobs that wait or run, and all jobs.
+#: Maximum number of waiting and running jobs, and of all jobs.
 _MOST_WAITING = 1000
 _MOST_JOBS = 20_000
 
@@ -33,7 +33,7 @@ _COLUMNS = (
 
 
 class IllegalState(RequestError):
-    """A job does not allow this in its phase."""
+    """The phase of the job does not allow the action."""
 
     status = 403
     title = "The phase of the job does not allow this"
@@ -42,7 +42,7 @@ class IllegalState(RequestError):
 
 @dataclass(frozen=True)
 class Result:
-    """A file of a job: ``about`` is the cutout that it has."""
+    """A result file of a job; ``about`` describes its cutout."""
 
     name: str
     media_type: str
@@ -71,12 +71,12 @@ class Job:
 
     @property
     def is_active(self) -> bool:
-        """Whether the phase may still change."""
+        """Whether the phase can still change."""
         return self.phase in ACTIVE
 
 
 class Jobs:
-    """The jobs of a store."""
+    """The jobs in a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -95,7 +95,7 @@ class Jobs:
         duration: float,
         destruction: float,
     ) -> str:
-        """Make a pending job and return its ID.
+        """Create a pending job and return its ID.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class Jobs:
         Raises
         ------
         NotFound
-            The owner has no job of that ID.
+            The owner has no job with this ID.
         """
         with self._store.connection() as database:
             row = database.execute(
@@ -135,7 +135,7 @@ class Jobs:
         return _job(row, tuple(Result(*result) for result in results))
 
     def phase(self, job: str) -> str | None:
-        """Return the phase of a job; None if it is gone."""
+        """Return the phase of a job; None if it was deleted."""
         with self._store.connection() as database:
             row = database.execute("SELECT phase FROM jobs WHERE id = ?", (job,)).fetchone()
         return row[0] if row else None
@@ -145,33 +145,36 @@ class Jobs:
     ) -> list[Job]:
         """Return jobs of an owner without their results, the oldest first.
 
-        Archived jobs are left out unless ``phases`` names them. ``last``: a number of newest jobs.
+        Archived jobs are omitted unless listed in ``phases``. ``last``: maximum number of jobs; the
+        newest ones are returned.
         """
-        where, values = ["owner IS ?"], [owner]
+        conditions, values = ["owner IS ?"], [owner]
         if phases:
-            where.append(f"phase IN ({', '.join('?' * len(phases))})")
+            conditions.append(f"phase IN ({', '.join('?' * len(phases))})")
             values += phases
         else:
-            where.append("phase != 'ARCHIVED'")
+            conditions.append("phase != 'ARCHIVED'")
         if after is not None:
-            where.append("created > ?")
-        query = f"SELECT {_COLUMNS} FROM jobs WHERE {' AND '.join(where)} ORDER BY created DESC"
-        given: list[Any] = [*values, *([] if after is None else [after])]
+            conditions.append("created > ?")
+        query = (
+            f"SELECT {_COLUMNS} FROM jobs WHERE {' AND '.join(conditions)} ORDER BY created DESC"
+        )
+        arguments: list[Any] = [*values, *([] if after is None else [after])]
         with self._store.connection() as database:
             rows = database.execute(
-                f"{query} LIMIT ?", [*given, _MOST_JOBS if last is None else last]
+                f"{query} LIMIT ?", [*arguments, _MOST_JOBS if last is None else last]
             ).fetchall()
         return [_job(row) for row in reversed(rows)]
 
     def submit(self, job: Job) -> None:
-        """Queue a pending job; a job that is queued or runs already stays so.
+        """Queue a pending job; a queued or running job does not change.
 
         Raises
         ------
         IllegalState
             The job has ended.
         Busy
-            Too many jobs wait.
+            Too many jobs are waiting.
         """
         with self._store.connection() as database:
             (waiting,) = database.execute(
@@ -179,15 +182,15 @@ class Jobs:
             ).fetchone()
             if waiting >= _MOST_WAITING:
                 raise Busy("too many jobs wait: try again later")
-            done = database.execute(
+            cursor = database.execute(
                 "UPDATE jobs SET phase = 'QUEUED', queued = ? WHERE id = ? AND phase = 'PENDING'",
                 (time.time(), job.id),
             )
-        if not done.rowcount and self.phase(job.id) not in ("QUEUED", "EXECUTING"):
+        if not cursor.rowcount and self.phase(job.id) not in ("QUEUED", "EXECUTING"):
             raise IllegalState(f"a job in phase {job.phase} cannot run")
 
     def abort(self, job: Job, reason: str = "") -> None:
-        """Abort a job that has not ended; one that has ended stays as it is."""
+        """Abort a job unless it has ended."""
         with self._store.connection() as database:
             database.execute(
                 f"UPDATE jobs SET phase = 'ABORTED', ended = ?, error = ? WHERE id = ? "
@@ -201,21 +204,21 @@ class Jobs:
         Raises
         ------
         IllegalState
-            The duration is that of a job that has not begun.
+            The job is not pending, so its duration cannot change.
         """
         assert column in ("duration", "destruction")
-        where = "" if column == "destruction" else " AND phase = 'PENDING'"
+        condition = "" if column == "destruction" else " AND phase = 'PENDING'"
         with self._store.connection() as database:
-            done = database.execute(
-                f"UPDATE jobs SET {column} = ? WHERE id = ?{where}", (value, job.id)
+            cursor = database.execute(
+                f"UPDATE jobs SET {column} = ? WHERE id = ?{condition}", (value, job.id)
             )
-        if not done.rowcount:
+        if not cursor.rowcount:
             raise IllegalState(f"the {column} of a job in phase {job.phase} cannot change")
 
     def set_parameters(
         self, job: Job, parameters: Iterable[tuple[str, str]], run: str | None
     ) -> None:
-        """Set the parameters of a pending job, and the name that its client gave it.
+        """Set the parameters and the RUNID of a pending job.
 
         Raises
         ------
@@ -223,11 +226,11 @@ class Jobs:
             The job is not pending.
         """
         with self._store.connection() as database:
-            done = database.execute(
+            cursor = database.execute(
                 "UPDATE jobs SET parameters = ?, run = ? WHERE id = ? AND phase = 'PENDING'",
                 (json.dumps([*parameters]), run, job.id),
             )
-        if not done.rowcount:
+        if not cursor.rowcount:
             raise IllegalState(f"the parameters of a job in phase {job.phase} cannot change")
 
     def delete(self, job: str) -> None:
@@ -245,7 +248,7 @@ class Jobs:
     # For workers.
 
     def claim(self, worker: str) -> Job | None:
-        """Begin the job that waits longest; None if no job waits."""
+        """Start the job that has waited longest; None if no job is queued."""
         with self._store.connection() as database:
             database.execute("BEGIN IMMEDIATE")
             row = database.execute(
@@ -260,7 +263,7 @@ class Jobs:
         return _job(row)
 
     def add_result(self, job: str, result: Result) -> None:
-        """Note a file of a job that runs."""
+        """Record a result file of a running job."""
         with self._store.connection() as database:
             database.execute(
                 "INSERT INTO results (job, name, media_type, bytes, about) "
@@ -269,17 +272,17 @@ class Jobs:
             )
 
     def end(self, job: str, worker: str, phase: str, error: str | None = None) -> bool:
-        """End a job that this worker runs; False if it was aborted or deleted meanwhile."""
+        """End a job of this worker; return False if it was aborted or deleted meanwhile."""
         with self._store.connection() as database:
-            done = database.execute(
+            cursor = database.execute(
                 "UPDATE jobs SET phase = ?, error = ?, ended = ? "
                 "WHERE id = ? AND worker = ? AND phase = 'EXECUTING'",
                 (phase, error, time.time(), job, worker),
             )
-        return bool(done.rowcount)
+        return bool(cursor.rowcount)
 
     def give_back(self, job: str, worker: str) -> None:
-        """Queue a job again that this worker began: the server stops."""
+        """Requeue a running job of this worker, because the server stops."""
         with self._store.connection() as database:
             database.execute("DELETE FROM results WHERE job = ?", (job,))
             database.execute(
@@ -289,7 +292,7 @@ class Jobs:
             )
 
     def running(self) -> dict[str, str]:
-        """Return the workers of the jobs that run."""
+        """Return the running jobs and their workers."""
         with self._store.connection() as database:
             rows = database.execute(
                 "SELECT id, worker FROM jobs WHERE phase = 'EXECUTING'"
@@ -297,7 +300,7 @@ class Jobs:
         return dict(rows)
 
     def expired(self) -> list[str]:
-        """Return the jobs whose time of destruction is over."""
+        """Return the jobs whose destruction time has passed."""
         with self._store.connection() as database:
             rows = database.execute(
                 "SELECT id FROM jobs WHERE destruction < ?", (time.time(),)
@@ -306,6 +309,6 @@ class Jobs:
 
 
 def _job(row: Sequence[Any], results: tuple[Result, ...] = ()) -> Job:
-    found = dict(zip(_COLUMNS.split(", "), row, strict=True))
-    found["parameters"] = tuple((name, value) for name, value in json.loads(found["parameters"]))
-    return Job(**found, results=results)
+    fields = dict(zip(_COLUMNS.split(", "), row, strict=True))
+    fields["parameters"] = tuple((name, value) for name, value in json.loads(fields["parameters"]))
+    return Job(**fields, results=results)

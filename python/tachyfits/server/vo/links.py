@@ -1,4 +1,4 @@
-"""`/vo/links`: DataLink 1.1, the file of a dataset and the services that cut it."""
+"""`/vo/links`: DataLink 1.1, links to the file of a dataset and to its cutout services."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tachyfits.server.vo.votable import (
     votable_answer,
 )
 
-#: Identifiers of one request; the answer to more says that it is incomplete.
+#: Maximum number of identifiers of a request; an answer to more is marked as incomplete.
 MOST_IDS = 100
 
 _COLUMNS = (
@@ -51,54 +51,56 @@ links_router = APIRouter(route_class=FaultRoute)
 file_router = APIRouter(route_class=TextRoute)
 
 
-def check_format(given: Parameters) -> None:
-    """Check RESPONSEFORMAT of a service that answers VOTables."""
-    wanted = given.single("RESPONSEFORMAT")
-    plain = (wanted or "votable").replace(" ", "").lower()
-    if plain not in _FORMATS and plain.partition(";")[0] not in _FORMATS:
-        raise RequestError(f"invalid RESPONSEFORMAT {(wanted or '')[:100]!r}: expected votable")
+def check_format(parameters: Parameters) -> None:
+    """Check RESPONSEFORMAT of a service that returns VOTables."""
+    response_format = parameters.single("RESPONSEFORMAT")
+    normalised = (response_format or "votable").replace(" ", "").lower()
+    if normalised not in _FORMATS and normalised.partition(";")[0] not in _FORMATS:
+        raise RequestError(
+            f"invalid RESPONSEFORMAT {(response_format or '')[:100]!r}: expected votable"
+        )
 
 
 @links_router.api_route("/vo/links", methods=["GET", "HEAD", "POST"], include_in_schema=False)
 async def links(request: Request) -> Response:
     """Return the links of datasets by their identifiers."""
     state = State.of(request)
-    given = await parameters_of(request)
-    check_format(given)
+    parameters = await parameters_of(request)
+    check_format(parameters)
 
     def call() -> Document:
-        return _document(request, state, given.values("ID"))
+        return _document(request, state, parameters.values("ID"))
 
     return votable_answer(await state.workers.run(request, call), kind=DATALINK_TYPE)
 
 
 @file_router.api_route("/vo/file", methods=["GET", "HEAD"], include_in_schema=False)
 async def file(request: Request) -> Response:
-    """Send the file of a dataset as it is stored."""
+    """Send the unchanged file of a dataset."""
     state = State.of(request)
     identifier = (await parameters_of(request)).single("ID")
     if not identifier:
         raise RequestError("ID is missing: expected the identifier of a dataset")
-    found = await state.workers.run(
+    dataset = await state.workers.run(
         request, lambda: find(state.datasets, state.settings.authority, identifier)
     )
-    return file_answer(found)
+    return file_answer(dataset)
 
 
-def file_answer(found: Found) -> Response:
-    """Return the file of a dataset as an answer, of which clients may ask for ranges."""
-    target = found.file.target
+def file_answer(dataset: Found) -> Response:
+    """Return an answer with the file of a dataset, which supports range requests."""
+    target = dataset.file.target
     if isinstance(target, RemoteTarget):
         if target.is_public:
             return RedirectResponse(target.url)
         raise NotFound(
-            f"{found.file.name}: files of object stores are not passed on: ask for a part"
+            f"{dataset.file.name}: files of object stores are not passed on: ask for a part"
         )
     assert isinstance(target, LocalTarget)
     return FileResponse(
         target.path,
-        filename=found.file.name.rpartition("/")[2],
-        media_type=_stored_type(found.file.name),
+        filename=dataset.file.name.rpartition("/")[2],
+        media_type=_stored_type(dataset.file.name),
     )
 
 
@@ -113,30 +115,30 @@ def _document(request: Request, state: State, identifiers: list[str]) -> Documen
     if len(identifiers) > MOST_IDS:
         document.overflow = f"the table has the first {MOST_IDS} identifiers"
     rows: list[tuple[Any, ...]] = []
-    # Descriptors have the numbers of the identifiers that they are for.
+    # The names of descriptors end in the number of their identifier.
     for number, identifier in enumerate(dict.fromkeys(identifiers[:MOST_IDS]), 1):
         try:
-            found = find(state.datasets, state.settings.authority, identifier)
-            about = described_dataset(state, found)
+            dataset = find(state.datasets, state.settings.authority, identifier)
+            about = described_dataset(state, dataset)
         except Exception as error:
             _, text = fault(state.datasets, error)
             rows.append(_row(identifier, error_message=text, semantics="#this"))
             continue
         services = soda_services(request, identifier, about, number)
         document.services += services
-        kind = f"#{about.dataproduct_type}"
+        product_type = f"#{about.dataproduct_type}"
         rows.append(
             _row(
                 identifier,
                 access_url=f"{base_url(request)}/file?{urlencode({'ID': identifier})}",
-                description=f"The file {found.file.name}",
+                description=f"The file {dataset.file.name}",
                 semantics="#this",
-                content_type=_stored_type(found.file.name),
-                content_length=found.file.version.size,
-                content_qualifier=kind,
+                content_type=_stored_type(dataset.file.name),
+                content_length=dataset.file.version.size,
+                content_qualifier=product_type,
             )
         )
-        picture = {"id": found.file.name} | ({} if found.hdu is None else {"hdu": found.hdu})
+        picture = {"id": dataset.file.name} | ({} if dataset.hdu is None else {"hdu": dataset.hdu})
         rows.append(
             _row(
                 identifier,
@@ -155,7 +157,7 @@ def _document(request: Request, state: State, identifiers: list[str]) -> Documen
                     description=service.description,
                     semantics="#cutout",
                     content_type=service.content_type,
-                    content_qualifier=kind,
+                    content_qualifier=product_type,
                 )
             )
     document.rows = rows

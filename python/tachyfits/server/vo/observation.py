@@ -1,6 +1,6 @@
-"""Observations: where, when and at which wavelengths a dataset is, in the words of ObsCore.
+"""Observations: position, time and wavelengths of a dataset, in the terms of ObsCore.
 
-All numbers are computed from headers. Unknown ones are None: a query never matches them.
+All numbers are computed from headers. Unknown numbers are None and never match a query.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from tachyfits.server.view import View
 from tachyfits.server.vo.times import exposure_of, times_of
 from tachyfits.text import LIGHT, pixel_unit, stokes_name
 
-#: Points along each side of an image that its footprint is measured at.
+#: Number of points along each side of an image to measure its footprint.
 _POINTS = 16
 _ARCSEC = 3600.0
 
-#: Units of fluxes: of a frequency, a line or a wavelength; by area; summed along a line or not.
+#: Units of fluxes: per frequency, integrated or per wavelength; per area; optionally per velocity.
 _FLUXES = tuple(
     f"{flux}{area}{line}"
     for flux in ("Jy", "W m-2", "W m-3")
@@ -44,10 +44,10 @@ _FLUXES = tuple(
 
 @dataclass(frozen=True)
 class Observation:
-    """A dataset as ObsCore describes it; units are those of its columns.
+    """Description of a dataset by ObsCore, in the units of its columns.
 
     ``corners``: longitude and latitude of the corners of the image, ICRS. ``barycentric``: whether
-    ``em_min`` and ``em_max`` are, or in the frame of the axis because the header names none.
+    ``em_min`` and ``em_max`` are barycentric; else they are in the frame of the axis.
     """
 
     dataproduct_type: str
@@ -78,10 +78,10 @@ class Observation:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, found: dict[str, Any]) -> Observation:
-        """Return the observation that `as_dict` was of."""
-        corners = found["corners"] and tuple((x, y) for x, y in found["corners"])
-        return cls(**{**found, "corners": corners, "pol_states": tuple(found["pol_states"])})
+    def from_dict(cls, values: dict[str, Any]) -> Observation:
+        """Return an observation from the result of `as_dict`."""
+        corners = values["corners"] and tuple((x, y) for x, y in values["corners"])
+        return cls(**{**values, "corners": corners, "pol_states": tuple(values["pol_states"])})
 
     @property
     def region(self) -> str | None:
@@ -92,7 +92,7 @@ class Observation:
 
 
 def observation_of(view: View) -> Observation:
-    """Return what the header of an image says."""
+    """Return the description of an image from its header."""
     header, cube = view.image.header, view.cube
     coordinates = cube.coordinates
     sky = _known(lambda: _sky(coordinates, view.width, view.height)) or _Footprint()
@@ -148,7 +148,7 @@ class _Band:
 
 
 def _known(part: Any) -> Any:
-    """Return what a function returns; None where the header has errors."""
+    """Call a function and return its result; None if the header has errors."""
     try:
         return part()
     except tf.TachyfitsError:
@@ -160,7 +160,7 @@ def _text(value: Any) -> str | None:
 
 
 def _sky(coordinates: Coordinates, width: int, height: int) -> _Footprint:
-    """Return centre, corners and diameter of the circle around the image, ICRS, degrees."""
+    """Return the centre and corners of the image and the diameter of its circle (ICRS, degrees)."""
     sky = coordinates.sky
     if sky is None:
         return _Footprint()
@@ -176,38 +176,38 @@ def _sky(coordinates: Coordinates, width: int, height: int) -> _Footprint:
             return _Footprint()
         centre = float(longitudes[-1]), float(latitudes[-1])
         if not (np.isfinite(longitudes).all() and np.isfinite(latitudes).all()):
-            # Corners beyond the edge of the projection: the whole sky covers the image.
+            # Corners are outside the projection: use the whole sky as the footprint.
             return _Footprint(*centre, 360.0)
     (lon, lat), (lon0, lat0) = np.radians([longitudes, latitudes]), np.radians(centre)
-    # Chords keep the digits of small angles.
+    # Chords are accurate for small angles.
     directions = np.array([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
     chord = float(np.linalg.norm(directions[:, :-1] - directions[:, -1:], axis=0).max())
     radius = math.degrees(2 * math.asin(min(1.0, chord / 2)))
-    # Angles to the corners from the centre tell the direction of the rotation.
+    # The position angles of two corners give the orientation.
     lon, lat = lon[: 2 * _POINTS : _POINTS] - lon0, lat[: 2 * _POINTS : _POINTS]
     north = np.sin(lat) * np.cos(lat0) - np.cos(lat) * np.sin(lat0) * np.cos(lon)
     angles = np.arctan2(np.sin(lon) * np.cos(lat), north)
     corners = [(float(longitudes[n]), float(latitudes[n])) for n in range(0, 4 * _POINTS, _POINTS)]
-    # Position angles grow from north to east, which is counter-clockwise seen from inside.
+    # Position angles increase from north to east: counter-clockwise seen from inside.
     if math.sin(float(angles[1] - angles[0])) < 0:
         corners.reverse()
     return _Footprint(*centre, 2 * radius, tuple(corners))
 
 
 def _icrs(sky: Sky, x: Any, y: Any) -> tuple[Any, Any]:
-    """Return the longitudes and latitudes of pixels, ICRS, degrees."""
+    """Return the longitudes and latitudes of pixels (ICRS, degrees)."""
     longitudes, latitudes = sky.degrees(x, y)
     if sky.astropy_frame.name == "icrs":
         return longitudes % 360.0, latitudes
     from astropy import units as u
     from astropy.coordinates import SkyCoord
 
-    places = SkyCoord(longitudes * u.deg, latitudes * u.deg, frame=sky.astropy_frame).icrs
-    return places.ra.deg, places.dec.deg
+    positions = SkyCoord(longitudes * u.deg, latitudes * u.deg, frame=sky.astropy_frame).icrs
+    return positions.ra.deg, positions.dec.deg
 
 
 def _band(coordinates: Coordinates, shape: tuple[int, ...]) -> _Band:
-    """Return the vacuum wavelengths of the spectral axis: barycentric where that is known."""
+    """Return the vacuum wavelengths of the spectral axis, barycentric if they can be converted."""
     number = coordinates.spectral_axis
     if number is None:
         return _Band()
@@ -233,14 +233,14 @@ def _band(coordinates: Coordinates, shape: tuple[int, ...]) -> _Band:
 
 @functools.lru_cache(maxsize=512)
 def _ucd(text: str | None) -> str | None:
-    """Return the UCD of the pixels: brightness or flux by their unit, None for others.
+    """Return the UCD of the pixels from their unit: a flux density or a temperature, else None.
 
     >>> [_ucd(text) for text in ("MJY/SR", "nJy", "10**-20 erg/s/cm**2", "KELVIN", "erg", None)]
     ['phot.flux.density', 'phot.flux.density', 'phot.flux.density', 'phys.temperature', None, None]
     """
-    # Capitals hide which prefix is meant, which makes no difference here.
-    plain = re.sub(r"\b[A-Z]?JY\b", "Jy", text or "", flags=re.IGNORECASE)
-    unit = pixel_unit(plain) if plain.strip() else None
+    # In capitals the prefix is ambiguous; it does not matter here.
+    unprefixed = re.sub(r"\b[A-Z]?JY\b", "Jy", text or "", flags=re.IGNORECASE)
+    unit = pixel_unit(unprefixed) if unprefixed.strip() else None
     if unit is None:
         return None
     if unit.is_equivalent("K"):

@@ -12,15 +12,15 @@ from tachyfits.server.body import body_bytes
 from tachyfits.server.errors import RequestError
 from tachyfits.server.vo.failures import MultiValued
 
-#: Parameters of a request.
+#: Maximum number of parameters of a request.
 MOST_VALUES = 1000
 
 
 class Parameters:
-    """The parameters of a request, by their names in capitals; values as they were sent.
+    """The parameters of a request, by their names in capitals; values are unchanged.
 
-    >>> given = Parameters([("id", "cube.fits"), ("Pol", "I"), ("POL", "Q")])
-    >>> given.single("ID"), given.values("POL"), given.single("BAND")
+    >>> parameters = Parameters([("id", "cube.fits"), ("Pol", "I"), ("POL", "Q")])
+    >>> parameters.single("ID"), parameters.values("POL"), parameters.single("BAND")
     ('cube.fits', ['I', 'Q'], None)
     """
 
@@ -37,38 +37,38 @@ class Parameters:
         return self._values.get(name, [])
 
     def single(self, name: str) -> str | None:
-        """Return the value of a parameter, None without one.
+        """Return the value of a parameter; None if it is missing.
 
         Raises
         ------
         MultiValued
-            It has several.
+            The parameter has several values.
         """
-        found = self.values(name)
-        if len(found) > 1:
-            raise MultiValued(f"{len(found)} values of {name}: expected one")
-        return found[0] if found else None
+        values = self.values(name)
+        if len(values) > 1:
+            raise MultiValued(f"{len(values)} values of {name}: expected one")
+        return values[0] if values else None
 
 
 async def parameters_of(request: Request) -> Parameters:
-    """Return the parameters of a request: of its query, and of its form.
+    """Return the parameters of a request, from its query and its form.
 
     Raises
     ------
     RequestError
-        The form is too long, or it is not a form.
+        The form is too long or invalid.
     """
     items = request.query_params.multi_items()
     if request.method != "POST":
         return Parameters(items)
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = await body_bytes(request)
     if not body:
         return Parameters(items)
-    if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
+    if content_type not in ("application/x-www-form-urlencoded", "multipart/form-data"):
         raise RequestError(
-            f"invalid Content-Type {kind[:100]!r}: expected application/x-www-form-urlencoded or "
-            "multipart/form-data"
+            f"invalid Content-Type {content_type[:100]!r}: expected "
+            "application/x-www-form-urlencoded or multipart/form-data"
         )
 
     async def stream() -> AsyncIterator[dict[str, object]]:
@@ -87,6 +87,6 @@ async def parameters_of(request: Request) -> Parameters:
     except MultiPartException as error:
         raise RequestError(f"invalid form: {error.message}") from None
     except Exception as error:
-        # Starlette and python-multipart raise many kinds for damaged forms.
+        # Starlette and python-multipart raise many types of errors for damaged forms.
         raise RequestError(f"invalid form: {str(error)[:200]}") from None
     return Parameters(items)

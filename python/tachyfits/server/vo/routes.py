@@ -1,4 +1,4 @@
-"""Routes whose failures are answered as the standards have it: plain text, or a VOTable."""
+"""Routes that answer failures as required by the standards: plain text, or a VOTable."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tachyfits.server.vo.votable import error_document, votable_answer
 
 
 def text_answer(status: int, text: str) -> Response:
-    """Return an error as SODA and UWS give it: plain text that begins with a label."""
+    """Return an error of SODA or UWS: plain text that starts with a label."""
     headers = {"Retry-After": "1"} if status in (429, 503) else None
     return PlainTextResponse(text + "\n", status, headers)
 
 
 class TextRoute(APIRoute):
-    """A route whose failures are answered with plain text."""
+    """A route that answers failures with plain text."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler, which turns exceptions into answers."""
+        """Return the handler, which converts exceptions to answers."""
         handle = super().get_route_handler()
 
         async def answer(request: Request) -> Response:
@@ -39,10 +39,10 @@ class TextRoute(APIRoute):
 
 
 class FaultRoute(APIRoute):
-    """A route whose failures are answered with a VOTable."""
+    """A route that answers failures with a VOTable."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler, which turns exceptions into answers."""
+        """Return the handler, which converts exceptions to answers."""
         handle = super().get_route_handler()
 
         async def answer(request: Request) -> Response:

@@ -1,7 +1,7 @@
-"""Runner: the thread of a process that runs jobs, one at a time, behind interactive requests.
+"""Runner: a thread that runs jobs, one at a time, with a lower priority than requests.
 
-A worker holds a lock of the operating system on a file of its own. If it is killed, the lock is
-free, and the next process that looks ends its jobs with an error that says so.
+A worker holds a lock of the operating system on its own file. If it is killed, the lock is
+released, and another process then ends its jobs with an error.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from tachyfits.server.vo.store import Store, StoreFailure
 
 log = logging.getLogger("tachyfits.server")
 
-#: Seconds between looks at the queue, at jobs of workers that were killed, and at a job's phase.
+#: Seconds between checks of the queue, of jobs of killed workers, and of a running job's phase.
 _IDLE, _SWEEP, _LOOK = 0.5, 5.0, 0.5
 
 KILLED = "Error: the server was stopped while the job ran; submit it again"
 LOST = "Error: the end of the job could not be recorded; submit it again"
 
-#: Bytes that results leave free in the cache folder.
+#: Bytes of disk space that results leave free in the cache folder.
 _RESERVE = 256 << 20
 
 
 class Stopped(Exception):
-    """The job was aborted or deleted, or the server stops."""
+    """The job was aborted or deleted, or the server is stopping."""
 
 
 class Runner:
@@ -50,7 +50,7 @@ class Runner:
     Parameters
     ----------
     executor
-        Of the server: jobs have the background priority there.
+        Executor of the server; jobs have the background priority.
     """
 
     def __init__(self, settings: Settings, datasets: Datasets, executor: tf.Executor) -> None:
@@ -70,22 +70,22 @@ class Runner:
         return Jobs(Store.of(self._settings.cache_folder))
 
     def start(self) -> None:
-        """Begin to run jobs."""
+        """Start the thread that runs jobs."""
         self._thread = threading.Thread(target=self._loop, name="tachyfits-jobs", daemon=True)
         self._thread.start()
 
     def wake(self) -> None:
-        """Look at the queue now."""
+        """Check the queue now."""
         self._wake.set()
 
     def cancel(self, job: str) -> None:
-        """Interrupt a job if this process runs it; others see its phase soon."""
+        """Interrupt a job if this process runs it; other processes poll its phase."""
         current = self._token
         if current is not None and current[0] == job:
             current[1].cancel()
 
     def close(self) -> None:
-        """Interrupt the job that runs, which is queued again, and end the thread."""
+        """Interrupt and requeue the running job, and stop the thread."""
         self._closing.set()
         self._wake.set()
         if (current := self._token) is not None:
@@ -101,7 +101,7 @@ class Runner:
         swept = 0.0
         while not self._closing.is_set():
             if not Store.exists(self._settings.cache_folder):
-                # The first job makes it; a viewer alone writes nothing.
+                # The first job creates the store; a mere viewer must not write files.
                 self._wake.wait(_SWEEP)
                 self._wake.clear()
                 continue
@@ -116,7 +116,7 @@ class Runner:
                     self._run(job)
                     continue
             except Exception as error:
-                # Without a database no job can be read; the next look may be luckier.
+                # The database is unusable: try again later.
                 log.error("jobs cannot be run: %s", error, exc_info=error)
                 self._closing.wait(_SWEEP)
             self._wake.wait(_IDLE)
@@ -136,7 +136,7 @@ class Runner:
         return True
 
     def settled(self, job: Job) -> Job:
-        """Return a job as it is: one whose worker was killed has ended."""
+        """Return a job in its current state; end it if its worker was killed."""
         if job.phase != "EXECUTING" or job.worker is None or not self._is_dead(job.worker):
             return job
         if self.jobs.end(job.id, job.worker, "ERROR", KILLED):
@@ -144,14 +144,14 @@ class Runner:
         return self.jobs.find(job.id, job.owner)
 
     def sweep(self) -> None:
-        """End jobs of workers that were killed, and remove jobs whose time is over."""
+        """End jobs of killed workers, and remove expired jobs."""
         jobs = self.jobs
         dead: dict[str, bool] = {}
         for job, worker in jobs.running().items():
             if worker not in dead:
                 dead[worker] = self._is_dead(worker)
             if worker == self._name:
-                # This thread runs no job now: the end of this one could not be written.
+                # This thread is idle, so the end of this job was not recorded.
                 if self._token is None and jobs.end(job, worker, "ERROR", LOST):
                     jobs.clear(job)
             elif dead[worker] and jobs.end(job, worker, "ERROR", KILLED):
@@ -167,7 +167,7 @@ class Runner:
         token = tf.CancelToken()
         self._token = (job.id, token)
         limits = self._executor.request(priority="background", seconds=job.duration, token=token)
-        began = time.monotonic()
+        start = time.monotonic()
         try:
             with limits, worded_for_http():
                 error = self._results(job, token)
@@ -179,60 +179,60 @@ class Runner:
             phase, (_, error) = "ERROR", failure(self._datasets, raised)
             if isinstance(raised, Stopped) or token.cancelled:
                 phase, error = "ABORTED", None
-            elif time.monotonic() - began >= job.duration:
+            elif time.monotonic() - start >= job.duration:
                 phase = "ABORTED"
                 error = f"Error: the job ran longer than its duration of {job.duration:g} s"
         finally:
             self._token = None
-        ended = self.jobs.end(job.id, self._name, phase, error)
-        if not ended or phase != "COMPLETED":
-            # It failed, or was aborted or deleted meanwhile: a part of the results is of no use.
+        recorded = self.jobs.end(job.id, self._name, phase, error)
+        if not recorded or phase != "COMPLETED":
+            # The job failed, or was aborted or deleted meanwhile: remove its partial results.
             self.jobs.clear(job.id)
 
     def _results(self, job: Job, token: tf.CancelToken) -> str | None:
-        """Write the results of a job; return an error if no combination of values has one."""
-        given = Parameters(job.parameters)
-        cutouts = list(every_cutout(given))
+        """Write the results of a job; return an error if all combinations of values failed."""
+        parameters = Parameters(job.parameters)
+        cutouts = list(every_cutout(parameters))
         folder = self.jobs.folder(job.id)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreFailure(f"results cannot be written: {error.strerror}") from None
-        kind = media_type(given)
+        cutout_type = media_type(parameters)
         errors: list[str] = []
-        looked = 0.0
+        last_check = 0.0
 
         def progress(_done: int, _total: int) -> bool:
-            nonlocal looked
-            if time.monotonic() - looked > _LOOK:
-                looked = time.monotonic()
+            nonlocal last_check
+            if time.monotonic() - last_check > _LOOK:
+                last_check = time.monotonic()
                 if self.jobs.phase(job.id) != "EXECUTING":
                     token.cancel()
             return not token.cancelled
 
-        for number, one in enumerate(cutouts, 1):
+        for number, cutout in enumerate(cutouts, 1):
             if not progress(0, 1):
                 raise Stopped
-            name, media = f"cutout-{number}", kind
+            name, media = f"cutout-{number}", cutout_type
             path = folder / name
             try:
-                self._write(one, path, progress)
+                self._write(cutout, path, progress)
             except (RequestError, tf.UsageError, tf.FormatError) as error:
                 if token.cancelled or getattr(error, "status", 400) == 503:
                     raise
-                # One combination has no result: its entry says why.
+                # This combination has no result: write the reason instead.
                 _, text = failure(self._datasets, error)
                 if not isinstance(error, NoPixels):
                     errors.append(text)
                 path.write_text(f"{text}\n", encoding="utf-8")
                 media = "text/plain"
-            self.jobs.add_result(job.id, Result(name, media, path.stat().st_size, str(one)))
+            self.jobs.add_result(job.id, Result(name, media, path.stat().st_size, str(cutout)))
         return errors[0] if len(errors) == len(cutouts) else None
 
     def _write(self, cutout: Cutout, path: Path, progress: object) -> None:
-        found = find(self._datasets, self._settings.authority, cutout.identifier)
-        image = cutout_of(found, cutout)
-        found.file.check()
+        dataset = find(self._datasets, self._settings.authority, cutout.identifier)
+        image = cutout_of(dataset, cutout)
+        dataset.file.check()
         free = shutil.disk_usage(path.parent).free
         if image.data_bytes > free - _RESERVE:
             raise StoreFailure(
@@ -240,7 +240,7 @@ class Runner:
             )
         image.write(path, overwrite=True, progress=progress)  # type: ignore[arg-type]
         try:
-            found.file.check()
+            dataset.file.check()
         except Exception:
             with contextlib.suppress(OSError):
                 path.unlink()

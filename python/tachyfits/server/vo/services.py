@@ -1,4 +1,4 @@
-"""Descriptors of the services of a dataset: SODA with the values that it has, and DataLink."""
+"""Descriptors of the services of a dataset: SODA with its valid values, and DataLink."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tachyfits.server.vo.observation import Observation
 from tachyfits.server.vo.soda import POLARISATIONS
 from tachyfits.server.vo.votable import DATALINK_TYPE, Column, Parameter, Service
 
-#: Standards of the services.
+#: Standard identifiers of the services.
 SODA_SYNC = "ivo://ivoa.net/std/SODA#sync-1.0"
 SODA_ASYNC = "ivo://ivoa.net/std/SODA#async-1.0"
 LINKS = "ivo://ivoa.net/std/DataLink#links-1.1"
@@ -20,14 +20,14 @@ _ID = Column("ID", ucd="meta.ref.url;meta.curation", description="Identifier of 
 
 
 def base_url(request: Request) -> str:
-    """Return the URL of the service, as the client called it."""
+    """Return the base URL of the service, as seen by the client."""
     return f"{str(request.base_url).rstrip('/')}/vo"
 
 
 def soda_services(
     request: Request, identifier: str, about: Observation, number: int = 1
 ) -> list[Service]:
-    """Return the descriptors of the synchronous and the asynchronous service of a dataset."""
+    """Return the descriptors of the synchronous and the asynchronous SODA service of a dataset."""
     suffix = "" if number == 1 else f"-{number}"
     inputs = soda_inputs(identifier, about)
     base = base_url(request)
@@ -44,12 +44,12 @@ def soda_services(
 
 
 def soda_inputs(identifier: str, about: Observation) -> list[Parameter]:
-    """Return the parameters of a cutout of one dataset, with the values that they may have."""
-    found = [Parameter(_ID, identifier)]
+    """Return the parameters for cutouts of a dataset, with their valid values."""
+    parameters = [Parameter(_ID, identifier)]
     if about.s_fov is not None and about.s_ra is not None and about.s_dec is not None:
         radius = min(about.s_fov / 2, 180.0)
         circle = f"{about.s_ra:.10g} {about.s_dec:.10g} {radius:.8g}"
-        found += [
+        parameters += [
             Parameter(
                 Column("CIRCLE", "double", "3", "deg", "pos.outline;obs", xtype="circle",
                        description="Longitude, latitude and radius, ICRS"),
@@ -68,7 +68,7 @@ def soda_inputs(identifier: str, about: Observation) -> list[Parameter]:
         ]  # fmt: skip
     if about.em_min is not None and about.em_max is not None:
         frame = "barycentric" if about.barycentric else "in the frame of the dataset"
-        found.append(
+        parameters.append(
             Parameter(
                 Column("BAND", "double", "2", "m", "em.wl;stat.interval", xtype="interval",
                        description=f"Wavelengths in vacuum, {frame}"),
@@ -76,7 +76,7 @@ def soda_inputs(identifier: str, about: Observation) -> list[Parameter]:
             )
         )  # fmt: skip
     if about.t_min is not None and about.t_max is not None:
-        found.append(
+        parameters.append(
             Parameter(
                 Column("TIME", "double", "2", "d", "time.interval;obs.exposure", xtype="interval",
                        description="MJD, UTC; the dataset has no axis of times"),
@@ -84,18 +84,18 @@ def soda_inputs(identifier: str, about: Observation) -> list[Parameter]:
             )
         )  # fmt: skip
     if states := tuple(name for name in about.pol_states if name in POLARISATIONS):
-        found.append(
+        parameters.append(
             Parameter(
                 Column("POL", ucd="meta.code;phys.polarization",
                        description="Polarisation states; all values are one filter"),
                 options=states,
             )
         )  # fmt: skip
-    return found
+    return parameters
 
 
 def links_service(request: Request, *, name: str = "this", ref: str | None = None) -> Service:
-    """Return the descriptor of DataLink: of itself, or for the column of identifiers of a table."""
+    """Return the descriptor of DataLink: for itself, or for a table's column of identifiers."""
     inputs: Sequence[Parameter] = [
         Parameter(Column("ID", ucd="meta.id;meta.main", description="Identifier"), ref=ref)
     ]

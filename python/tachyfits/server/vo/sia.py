@@ -1,6 +1,6 @@
 """`/vo/sia`: discovery by SIA 2.0, a table of datasets with the columns of ObsCore.
 
-Positions are compared by the pixels that a cutout would have, after a look at the distance.
+A position matches a dataset if a cutout would have pixels; a check of the distance comes first.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from tachyfits.server.vo.votable import (
     votable_answer,
 )
 
-#: Rows of an answer.
+#: Maximum number of rows of an answer.
 MOST_ROWS = 10_000
-#: Share of the time of a request that reading headers may take.
+#: Maximum share of the time of a request for reading headers.
 _SHARE = 0.5
-#: Calibration level of ObsCore: science-ready data. FITS headers do not say it.
+#: Calibration level of ObsCore: science-ready data. FITS headers lack this information.
 CALIBRATED = 2
 
 router = APIRouter(route_class=FaultRoute)
@@ -105,13 +105,13 @@ COLUMNS = (
             "Instrument"),
 )  # fmt: skip
 
-#: Parameters that are intervals: a range of a dataset that they meet, or a number that they have.
+#: Interval parameters: columns of the dataset's lower and upper bound, and the unit.
 _INTERVALS: dict[str, tuple[str, str, str]] = {
     "BAND": ("em_min", "em_max", "m"), "TIME": ("t_min", "t_max", "d"),
     "FOV": ("s_fov", "s_fov", "deg"), "SPATRES": ("s_resolution", "s_resolution", "arcsec"),
     "SPECRP": ("em_res_power", "em_res_power", ""), "EXPTIME": ("t_exptime", "t_exptime", "s"),
 }  # fmt: skip
-#: Parameters that are text, and the field that they are compared with.
+#: Text parameters, and the fields that they are compared with.
 _TEXTS = {
     "FACILITY": "facility_name", "INSTRUMENT": "instrument_name", "TARGET": "target_name",
     "DPTYPE": "dataproduct_type",
@@ -124,47 +124,47 @@ _Matches = Callable[[Listed], bool]
 async def sia(request: Request) -> Response:
     """Return the datasets that satisfy all parameters."""
     state = State.of(request)
-    given = await parameters_of(request)
-    check_format(given)
-    document = await state.workers.run(request, lambda: _document(request, state, given))
+    parameters = await parameters_of(request)
+    check_format(parameters)
+    document = await state.workers.run(request, lambda: _document(request, state, parameters))
     return votable_answer(document)
 
 
-def _document(request: Request, state: State, given: Parameters) -> Document:
-    most = _most(given)
+def _document(request: Request, state: State, parameters: Parameters) -> Document:
+    maximum = _most(parameters)
     listing = Listing(state, _SHARE * state.settings.request_seconds)
-    tests = _tests(state, given, listing)
+    tests = _tests(state, parameters, listing)
     rows: list[tuple[Any, ...]] = []
-    # The identifier is not an argument of the descriptor here: it is a column of the table.
+    # Here the descriptor takes the identifier from a column of the table.
     services = [links_service(request, name="links", ref="obs_publisher_did"), _self(request)]
     document = Document(
         COLUMNS, rows, services=services, column_ids={"obs_publisher_did": "obs_publisher_did"}
     )
     document.infos += [("standardID", SIA, ""), ("QUERY_STATUS", "OK", "")]
-    if most:
-        for one in _candidates(state, given, listing):
-            if not all(test(one) for test in tests):
+    if maximum:
+        for dataset in _candidates(state, parameters, listing):
+            if not all(test(dataset) for test in tests):
                 continue
-            if len(rows) == most:
-                document.overflow = f"the table has the first {most} datasets"
+            if len(rows) == maximum:
+                document.overflow = f"the table has the first {maximum} datasets"
                 break
-            rows.append(_row(request, state, one))
+            rows.append(_row(request, state, dataset))
         if not listing.complete:
             document.overflow = "not all files were described in time: ask again for the rest"
     return document
 
 
-def _candidates(state: State, given: Parameters, listing: Listing) -> Any:
-    """Return the datasets that are compared: those of ID, where these are found at once."""
-    named = given.values("ID")
-    if not named:
+def _candidates(state: State, parameters: Parameters, listing: Listing) -> Any:
+    """Return the datasets to test: those of ID if all are known, else all."""
+    identifiers = parameters.values("ID")
+    if not identifiers:
         return listing
-    found = [dataset_of(state, identifier) for identifier in dict.fromkeys(named)]
-    return [one for one in found if one is not None] if None not in found else listing
+    datasets = [dataset_of(state, identifier) for identifier in dict.fromkeys(identifiers)]
+    return [item for item in datasets if item is not None] if None not in datasets else listing
 
 
-def _most(given: Parameters) -> int:
-    text = given.single("MAXREC")
+def _most(parameters: Parameters) -> int:
+    text = parameters.single("MAXREC")
     if text is None:
         return MOST_ROWS
     if not (text.isascii() and text.isdigit() and len(text) < 12):
@@ -172,72 +172,78 @@ def _most(given: Parameters) -> int:
     return min(int(text), MOST_ROWS)
 
 
-def _tests(state: State, given: Parameters, listing: Listing) -> list[_Matches]:
-    """Return what a dataset has to satisfy: any value of each parameter."""
+def _tests(state: State, parameters: Parameters, listing: Listing) -> list[_Matches]:
+    """Return tests for datasets, one per parameter: any of its values must match."""
     tests: list[_Matches] = []
     for name, (low, high, _) in _INTERVALS.items():
-        if values := given.values(name):
+        if values := parameters.values(name):
             tests.append(_meets([interval_of(name, value) for value in values], low, high))
-    if values := given.values("TIMERES"):
+    if values := parameters.values("TIMERES"):
         for value in values:
             interval_of("TIMERES", value)
-        tests.append(lambda _: False)  # no dataset has a known resolution in time
+        tests.append(lambda _: False)  # the time resolution of datasets is unknown
     for name, field in _TEXTS.items():
-        if values := given.values(name):
+        if values := parameters.values(name):
             tests.append(_is_one_of(values, field))
-    if values := given.values("POL"):
-        wanted = set(values)
-        tests.append(lambda one: bool(wanted & set(one.about.pol_states)))
-    if values := given.values("CALIB"):
+    if values := parameters.values("POL"):
+        states = set(values)
+        tests.append(lambda dataset: bool(states & set(dataset.about.pol_states)))
+    if values := parameters.values("CALIB"):
         if not all(value.strip() in ("0", "1", "2", "3", "4") for value in values):
             raise RequestError("invalid CALIB: expected a number from 0 to 4")
         fits = str(CALIBRATED) in [value.strip() for value in values]
         tests.append(lambda _: fits)
-    if values := given.values("FORMAT"):
+    if values := parameters.values("FORMAT"):
         kinds = {value.replace(" ", "").lower() for value in values}
         is_wanted = DATALINK_TYPE in kinds
         tests.append(lambda _: is_wanted)
-    if values := given.values("COLLECTION"):
+    if values := parameters.values("COLLECTION"):
         collections = set(values)
-        tests.append(lambda one: _collection(state, one) in collections)
-    if values := given.values("ID"):
-        known = {value.lower() for value in values}
-        tests.append(lambda one: bool({_did(state, one).lower(), one.name.lower()} & known))
-    if values := given.values("POS"):
-        places = [_Place.of(value) for value in values]
-        # The last test: it may open the file.
-        tests.append(lambda one: any(_overlaps(listing, state, one, place) for place in places))
+        tests.append(lambda dataset: _collection(state, dataset) in collections)
+    if values := parameters.values("ID"):
+        identifiers = {value.lower() for value in values}
+        tests.append(
+            lambda dataset: bool({_did(state, dataset).lower(), dataset.name.lower()} & identifiers)
+        )
+    if values := parameters.values("POS"):
+        positions = [_Place.of(value) for value in values]
+        # Test the position last: this may open the file.
+        tests.append(
+            lambda dataset: any(
+                _overlaps(listing, state, dataset, position) for position in positions
+            )
+        )
     return tests
 
 
 def _meets(intervals: Sequence[tuple[float, float]], low: str, high: str) -> _Matches:
-    def test(one: Listed) -> bool:
-        least, most = getattr(one.about, low), getattr(one.about, high)
-        if least is None or most is None:
+    def test(dataset: Listed) -> bool:
+        lower, upper = getattr(dataset.about, low), getattr(dataset.about, high)
+        if lower is None or upper is None:
             return False
-        return any(least <= end and most >= begin for begin, end in intervals)
+        return any(lower <= end and upper >= begin for begin, end in intervals)
 
     return test
 
 
 def _is_one_of(values: Sequence[str], field: str) -> _Matches:
-    wanted = set(values)
-    return lambda one: getattr(one.about, field) in wanted
+    options = set(values)
+    return lambda dataset: getattr(dataset.about, field) in options
 
 
-def _did(state: State, one: Listed) -> str:
-    return identifier_of(state.settings.authority, one.name)
+def _did(state: State, dataset: Listed) -> str:
+    return identifier_of(state.settings.authority, dataset.name)
 
 
-def _collection(state: State, one: Listed) -> str:
-    """Return the served folder that a file is in; the authority for a file that is served alone."""
-    folder, slash, _ = one.name.partition("/")
+def _collection(state: State, dataset: Listed) -> str:
+    """Return the served folder of a file; the authority for a file served without a folder."""
+    folder, slash, _ = dataset.name.partition("/")
     return folder if slash else state.settings.authority
 
 
 @dataclass(frozen=True)
 class _Place:
-    """A shape of a query, and the circle around it: its direction and radius in degrees."""
+    """A shape of a query, and the circle around it: centre direction and radius in degrees."""
 
     shape: SkyRegion
     middle: Any = None
@@ -245,7 +251,7 @@ class _Place:
 
     @classmethod
     def of(cls, text: str) -> _Place:
-        """Return the place that a POS names."""
+        """Parse a POS."""
         shape = parse_shape(text)
         assert isinstance(shape, SkyRegion)
         if shape.shape == "range":
@@ -254,29 +260,29 @@ class _Place:
         middle = points.mean(axis=0)
         length = float(np.linalg.norm(middle))
         if length < 1e-3:
-            return cls(shape)  # a polygon around half of the sky has no centre
+            return cls(shape)  # a polygon around half of the sky has no defined centre
         middle /= length
         reach = float(np.degrees(np.arccos(np.clip(points @ middle, -1, 1))).max())
         reach += shape.sizes[0] if shape.sizes else 0.0
         return cls(shape, middle, reach) if reach < 90 else cls(shape)
 
     def has(self, longitude: float, latitude: float, margin: float) -> bool:
-        """Say whether a circle around a position is surely inside; False if it is not known."""
+        """Return True if a circle around a position is certainly inside; False if unknown."""
         if self.shape.shape == "range":
             (west, south), (east, north) = self.shape.points
             width = margin / max(1e-3, float(np.cos(np.radians(latitude))))
-            inside = east - west >= 360 or (
+            contains = east - west >= 360 or (
                 (longitude - west) % 360 >= width and (east - longitude) % 360 >= width
                 and (longitude - west) % 360 <= (east - west) % 360
             )  # fmt: skip
-            return inside and south + margin <= latitude <= north - margin
+            return contains and south + margin <= latitude <= north - margin
         if not self.shape.is_circle or self.middle is None:
             return False
         cosine = np.clip(self.middle @ _direction(longitude, latitude), -1, 1)
         return bool(np.degrees(np.arccos(cosine)) + margin + 1e-5 < self.reach)
 
     def is_far(self, longitude: float, latitude: float, radius: float) -> bool:
-        """Say whether the circle does not meet the one around an image."""
+        """Return whether the circle of the shape is disjoint from the circle around an image."""
         if self.shape.shape == "range":
             (_, south), (_, north) = self.shape.points
             return latitude + radius < south or latitude - radius > north
@@ -286,20 +292,20 @@ class _Place:
         return bool(np.degrees(np.arccos(cosine)) > radius + self.reach + 1e-6)
 
 
-def _overlaps(listing: Listing, state: State, one: Listed, place: _Place) -> bool:
-    """Say whether a cutout of a shape would have pixels."""
-    about = one.about
+def _overlaps(listing: Listing, state: State, dataset: Listed, position: _Place) -> bool:
+    """Return whether a cutout by a shape would have pixels."""
+    about = dataset.about
     if about.s_ra is None or about.s_dec is None or about.s_fov is None:
         return False
-    # The centre of a pixel is nearer to the centre of the image than this.
-    if place.has(about.s_ra, about.s_dec, about.s_fov / min(about.s_xel1, about.s_xel2)):
+    # Some pixel centre is closer to the centre of the image than this margin.
+    if position.has(about.s_ra, about.s_dec, about.s_fov / min(about.s_xel1, about.s_xel2)):
         return True
-    # Arccosines of small angles lose digits.
-    if place.is_far(about.s_ra, about.s_dec, about.s_fov / 2 + 1e-5) or listing.is_late():
+    # Add a margin: arccosines of small angles lose digits.
+    if position.is_far(about.s_ra, about.s_dec, about.s_fov / 2 + 1e-5) or listing.is_late():
         return False
     try:
-        cube = state.datasets.open(one.name, keep=False).view(None).cube
-        Selection(place.shape, mode="trim").resolve(cube)
+        cube = state.datasets.open(dataset.name, keep=False).view(None).cube
+        Selection(position.shape, mode="trim").resolve(cube)
     except (RequestError, tf.TachyfitsError):
         return False
     return True
@@ -310,16 +316,16 @@ def _direction(longitude: float, latitude: float) -> Any:
     return np.array([np.cos(y) * np.cos(x), np.cos(y) * np.sin(x), np.sin(y)])
 
 
-def _row(request: Request, state: State, one: Listed) -> tuple[Any, ...]:
-    about, did = one.about, _did(state, one)
+def _row(request: Request, state: State, dataset: Listed) -> tuple[Any, ...]:
+    about, did = dataset.about, _did(state, dataset)
     computed = {
         "calib_level": CALIBRATED,
-        "obs_collection": _collection(state, one),
-        "obs_id": one.name,
+        "obs_collection": _collection(state, dataset),
+        "obs_id": dataset.name,
         "obs_publisher_did": did,
         "access_url": f"{base_url(request)}/links?{urlencode({'ID': did})}",
         "access_format": DATALINK_TYPE,
-        "access_estsize": -(-one.bytes // 1000),
+        "access_estsize": -(-dataset.bytes // 1000),
         "s_region": None if about.region is None else f"POLYGON ICRS {about.region}",
         "pol_states": f"/{'/'.join(about.pol_states)}/" if about.pol_states else None,
         "pol_xel": len(about.pol_states) or None,
@@ -331,7 +337,7 @@ def _row(request: Request, state: State, one: Listed) -> tuple[Any, ...]:
 
 
 def _self(request: Request) -> Service:
-    """Return the descriptor of this service, as SIA asks for in each answer."""
+    """Return the descriptor of this service, which SIA requires in each answer."""
     inputs = [
         Parameter(
             Column("POS", ucd="pos.outline;obs", description="CIRCLE, RANGE or POLYGON, ICRS")

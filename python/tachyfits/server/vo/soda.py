@@ -1,7 +1,7 @@
-"""SODA: which part of a dataset a request asks for.
+"""SODA: convert the parameters of a request to a selection of a dataset.
 
-A lenient `Selection` says what is meant, and what it assumed, such as the frame of an axis whose
-header names none, is noted in the HISTORY of the cutout.
+The `Selection` is lenient. HISTORY cards of the cutout record its assumptions, such as the frame of
+an axis whose header has none.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from tachyfits.text import STOKES, parse_band, parse_position
 #: Polarisation states of SODA; the last two are degree and angle of linear polarisation.
 POLARISATIONS = (*STOKES, "POLI", "POLA")
 
-#: Formats that RESPONSEFORMAT may name.
+#: Valid values of RESPONSEFORMAT.
 FORMATS = ("application/fits", "image/fits", "fits")
 
-#: Characters of one shape, and vertices of a polygon: time grows with them and with the pixels.
+#: Maximum length of a shape, and vertices of a polygon: its time grows with vertices and pixels.
 LONGEST_SHAPE = 50_000
 MOST_VERTICES = 1000
-#: Results of one job.
+#: Maximum number of results of a job.
 MOST_RESULTS = 200
 
 _LONGEST_RUNID = 64
@@ -42,16 +42,16 @@ _LONGEST_RUNID = 64
 
 @dataclass(frozen=True)
 class Cutout:
-    """A cutout of a job: a dataset, and the filters of it.
+    """A cutout of a job: a dataset and its filters.
 
     Attributes
     ----------
     identifier
         ID of the dataset.
     texts
-        POS, BAND, TIME and POL as the client wrote them, those that are not empty.
+        Non-empty POS, BAND, TIME and POL as written by the client.
     selection
-        Their meaning, except for TIME.
+        Selection by these filters, except TIME.
     """
 
     identifier: str
@@ -60,7 +60,7 @@ class Cutout:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing filters the dataset."""
+        """Whether there are no filters."""
         return not self.texts
 
     def __str__(self) -> str:
@@ -68,48 +68,48 @@ class Cutout:
         return ", ".join(f"{name}={value[:200]}" for name, value in parts.items())
 
 
-def one_cutout(given: Parameters) -> Cutout:
+def one_cutout(parameters: Parameters) -> Cutout:
     """Return the cutout of a synchronous request.
 
     Raises
     ------
     MultiValued
-        A parameter other than POL has several values; CIRCLE, POLYGON and POS are one.
+        A parameter other than POL has several values; CIRCLE, POLYGON and POS count as one.
     RequestError
-        A value is not as SODA has it.
+        A value is invalid.
     """
-    check_common(given)
-    if len(found := _shapes(given)) > 1:
-        raise MultiValued(f"{len(found)} values of CIRCLE, POLYGON and POS: expected one")
+    check_common(parameters)
+    if len(shapes := _shapes(parameters)) > 1:
+        raise MultiValued(f"{len(shapes)} values of CIRCLE, POLYGON and POS: expected one")
     for name in ("ID", "BAND", "TIME"):
-        given.single(name)
-    return next(every_cutout(given))
+        parameters.single(name)
+    return next(every_cutout(parameters))
 
 
-def every_cutout(given: Parameters) -> Iterator[Cutout]:
+def every_cutout(parameters: Parameters) -> Iterator[Cutout]:
     """Return the cutouts of a job: one for each combination of values.
 
     Raises
     ------
     RequestError
-        A value is not as SODA has it, or the combinations are too many.
+        A value is invalid, or there are too many combinations.
     """
-    check_common(given)
-    if not given.values("ID"):
+    check_common(parameters)
+    if not parameters.values("ID"):
         raise RequestError("ID is missing: expected the identifier of a dataset")
-    bands = [band for band in given.values("BAND") if band.strip()]
-    times = [time for time in given.values("TIME") if time.strip()]
-    states = tuple(word for word in given.values("POL") if word.strip())
+    bands = [band for band in parameters.values("BAND") if band.strip()]
+    times = [time for time in parameters.values("TIME") if time.strip()]
+    states = tuple(word for word in parameters.values("POL") if word.strip())
     for word in states:
         if word not in POLARISATIONS:
             expected = " ".join(POLARISATIONS)
             raise RequestError(f"invalid POL {word[:40]!r}: expected one of {expected}")
-    shapes = [(text, parse_shape(text)) for text in _shapes(given)]
+    shapes = [(text, parse_shape(text)) for text in _shapes(parameters)]
     ranges = [(band, parse_band(band)) for band in bands]
     for time in times:
         interval_of("TIME", time)
     nothing = [("", None)]
-    axes = (given.values("ID"), shapes or nothing, ranges or nothing, times or [""])
+    axes = (parameters.values("ID"), shapes or nothing, ranges or nothing, times or [""])
     if (count := math.prod(map(len, axes))) > MOST_RESULTS:
         raise RequestError(f"{count} combinations of parameters: expected at most {MOST_RESULTS}")
     return (
@@ -120,20 +120,20 @@ def every_cutout(given: Parameters) -> Iterator[Cutout]:
 
 
 def _cutout(identifier: str, filters: dict[str, tuple[str, Any]]) -> Cutout:
-    """Return the cutout of texts and their meanings."""
+    """Return a cutout from the texts and parsed values of its filters."""
     texts = {name: text for name, (text, _) in filters.items() if text}
     words = {"region": filters["POS"][1], "channels": filters["BAND"][1], "pol": filters["POL"][1]}
     return Cutout(identifier, texts, Selection.typed(words, mode="trim", is_lenient=True))
 
 
-def check_common(given: Parameters) -> None:
+def check_common(parameters: Parameters) -> None:
     """Check RESPONSEFORMAT and RUNID."""
-    wanted = given.single("RESPONSEFORMAT")
-    if wanted and wanted.partition(";")[0].strip().lower() not in FORMATS:
+    response_format = parameters.single("RESPONSEFORMAT")
+    if response_format and response_format.partition(";")[0].strip().lower() not in FORMATS:
         raise RequestError(
-            f"invalid RESPONSEFORMAT {wanted[:100]!r}: expected {' or '.join(FORMATS[:2])}"
+            f"invalid RESPONSEFORMAT {response_format[:100]!r}: expected {' or '.join(FORMATS[:2])}"
         )
-    check_run(given.single("RUNID"))
+    check_run(parameters.single("RUNID"))
 
 
 def check_run(run: str | None) -> None:
@@ -142,24 +142,28 @@ def check_run(run: str | None) -> None:
         raise RequestError(f"RUNID of {len(run)} characters: expected at most {_LONGEST_RUNID}")
 
 
-def media_type(given: Parameters) -> str:
-    """Return the type of a cutout: image/fits on request."""
-    wanted = given.single("RESPONSEFORMAT") or ""
-    return FORMATS[1] if wanted.partition(";")[0].strip().lower() == FORMATS[1] else FORMATS[0]
+def media_type(parameters: Parameters) -> str:
+    """Return the media type of a cutout: image/fits on request."""
+    response_format = parameters.single("RESPONSEFORMAT") or ""
+    return (
+        FORMATS[1]
+        if response_format.partition(";")[0].strip().lower() == FORMATS[1]
+        else FORMATS[0]
+    )
 
 
-def _shapes(given: Parameters) -> list[str]:
-    found = [
+def _shapes(parameters: Parameters) -> list[str]:
+    shapes = [
         f"{name} {value}"
         for name in ("CIRCLE", "POLYGON")
-        for value in given.values(name)
+        for value in parameters.values(name)
         if value.strip()
     ]
-    return found + [value for value in given.values("POS") if value.strip()]
+    return shapes + [value for value in parameters.values("POS") if value.strip()]
 
 
 def parse_shape(text: str) -> Region:
-    """Return a shape on the sky: a POS, or a CIRCLE or POLYGON after its name."""
+    """Parse a shape on the sky: a POS, or the value of CIRCLE or POLYGON after its name."""
     if len(text) > LONGEST_SHAPE:
         limit = f"expected at most {LONGEST_SHAPE} characters"
         raise RequestError(f"a shape of {len(text)} characters: {limit}")
@@ -174,17 +178,17 @@ def parse_shape(text: str) -> Region:
     return parse_position(text)
 
 
-def cutout_of(found: Found, cutout: Cutout) -> tf.Image:
-    """Return a cutout, whose pixels are read when it is sent or written.
+def cutout_of(dataset: Found, cutout: Cutout) -> tf.Image:
+    """Return a lazy cutout of a dataset.
 
     Raises
     ------
     NoPixels
-        No pixel of the dataset is in it.
+        The cutout has no pixels.
     UsageError
-        The image has no axis that a filter is about.
+        The image lacks the axis of a filter.
     """
-    view, times = found.view, []
+    view, times = dataset.view, []
     try:
         if time := cutout.texts.get("TIME"):
             times.append(_time_note(view, time))
@@ -201,7 +205,7 @@ def cutout_of(found: Found, cutout: Cutout) -> tf.Image:
 
 
 def _check_band(cube: tf.Image, cutout: Cutout) -> int | None:
-    """Return the axis of wavelengths, which a BAND needs."""
+    """Return the spectral axis; raise UsageError if BAND needs it and it is missing."""
     axis = cube.coordinates.spectral_axis
     if axis is None and "BAND" in cutout.texts:
         raise usage("BAND: the dataset has no spectral axis", "leave BAND out")
@@ -209,21 +213,21 @@ def _check_band(cube: tf.Image, cutout: Cutout) -> int | None:
 
 
 def _notes(choice: Choice, texts: dict[str, str], times: list[str]) -> list[str]:
-    """Return what HISTORY says of the filters, and of what was assumed."""
+    """Return notes for HISTORY about the filters and their assumptions."""
     notes = []
     if "POS" in texts:
         notes.append(f"SODA {' '.join(texts['POS'].split())[:120]} (ICRS, degrees)")
     notes += times
     if (frame := choice.frame) is not None:
-        said = f"SODA BAND {' '.join(texts['BAND'].split())} (m, vacuum"
+        prefix = f"SODA BAND {' '.join(texts['BAND'].split())} (m, vacuum"
         if frame.factor is not None:
             ratio = f"frequencies x {1 / frame.factor:.10g}"
-            notes.append(f"{said}, barycentric) of the {frame.own} axis: {ratio}")
+            notes.append(f"{prefix}, barycentric) of the {frame.own} axis: {ratio}")
         else:
-            where = choice.image.coordinates.where
-            reason = frame.reason.removeprefix(f"{where}: ").rpartition("converted: ")[2]
+            file_and_hdu = choice.image.coordinates.where
+            reason = frame.reason.removeprefix(f"{file_and_hdu}: ").rpartition("converted: ")[2]
             no_frame = "its header names no frame (SPECSYS)"
-            notes += [f"{said}) taken in the frame of the axis, not barycentric:",
+            notes += [f"{prefix}) taken in the frame of the axis, not barycentric:",
                       no_frame if frame.own is None else reason]  # fmt: skip
     if "POL" in texts:
         notes.append(f"SODA POL {texts['POL']}")
@@ -231,11 +235,11 @@ def _notes(choice: Choice, texts: dict[str, str], times: list[str]) -> list[str]
 
 
 def _time_note(view: View, text: str) -> str:
-    """Return the note of a TIME that the dataset is of: it has no axis of times to cut."""
+    """Check that a dataset overlaps TIME; return a note that it has no time axis to cut."""
     low, high = interval_of("TIME", text)
-    own = times_of(view.image.header)
-    if own is None:
+    observed = times_of(view.image.header)
+    if observed is None:
         raise usage("TIME: the header does not say when the dataset was observed", "leave it out")
-    if own[1] < low or own[0] > high:
-        raise NoOverlap(f"TIME: the dataset is of MJD {own[0]:.8f} to {own[1]:.8f}")
+    if observed[1] < low or observed[0] > high:
+        raise NoOverlap(f"TIME: the dataset is of MJD {observed[0]:.8f} to {observed[1]:.8f}")
     return f"SODA TIME {' '.join(text.split())}: the dataset has no axis of times to cut"

@@ -1,6 +1,6 @@
-"""Store: the SQLite database of jobs and descriptions in the cache folder.
+"""Store: the SQLite database of jobs and descriptions, in the cache folder.
 
-Several processes share it (WAL). A connection lives for one operation, which is short.
+Several processes share it (WAL). Each connection is used for one short operation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tachyfits.server.errors import Busy, RequestError
 
 _NAME = "server.sqlite"
 
-#: Seconds that an operation waits for another process.
+#: Maximum seconds that an operation waits for another process.
 _PATIENCE = 20.0
 
 _TABLES = """
@@ -53,7 +53,7 @@ CREATE TABLE IF NOT EXISTS results (
 
 
 class StoreFailure(RequestError):
-    """The database cannot be used: the disk is full, or the folder cannot be written."""
+    """The database is unusable: the disk is full, or the folder is not writable."""
 
     status = 503
     title = "The cache folder cannot be used"
@@ -78,28 +78,28 @@ class Store:
     @classmethod
     @functools.lru_cache(maxsize=16)
     def of(cls, folder: Path) -> Store:
-        """Return the store of a folder, the same one for each request."""
+        """Return the store of a folder; the object is cached."""
         return cls(folder)
 
     @staticmethod
     def exists(folder: Path) -> bool:
-        """Say whether a folder has a database: reading none does not make one."""
+        """Return whether a folder has a database, without creating it."""
         return (folder / _NAME).exists()
 
     @contextlib.contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
-        """Open the database for one transaction, committed at the end or rolled back.
+        """Open the database for one transaction; commit it at the end, or roll it back on errors.
 
         Raises
         ------
         Busy
-            Another process holds the database for too long.
+            Another process locks the database for too long.
         StoreFailure
             The database cannot be read or written.
         """
         try:
             if not self.exists(self.folder):
-                self._make()  # at the first use, and after someone has emptied the folder
+                self._make()  # at the first use, or if the folder was emptied
             database = sqlite3.connect(self._path, timeout=_PATIENCE)
             try:
                 with database:

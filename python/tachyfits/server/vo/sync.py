@@ -1,4 +1,4 @@
-"""`/vo/sync`: cutouts by SODA, sent while they are read."""
+"""`/vo/sync`: cutouts by SODA, streamed while they are read."""
 
 from __future__ import annotations
 
@@ -23,21 +23,25 @@ router = APIRouter(route_class=TextRoute)
 
 @router.api_route("/vo/sync", methods=["GET", "HEAD", "POST"], include_in_schema=False)
 async def sync(request: Request) -> Response:
-    """Send the part of a dataset that ID, CIRCLE, POLYGON, POS, BAND, TIME and POL describe."""
+    """Send the part of a dataset selected by ID, CIRCLE, POLYGON, POS, BAND, TIME and POL."""
     state = State.of(request)
-    given = await parameters_of(request)
-    if run := given.single("RUNID"):
+    parameters = await parameters_of(request)
+    if run := parameters.single("RUNID"):
         log.info("SODA request %r", run[:64])
 
     def call() -> Response:
-        cutout = one_cutout(given)
-        found = find(state.datasets, state.settings.authority, cutout.identifier)
-        if cutout.is_whole and not found.file.name.lower().endswith(COMPRESSED):
-            return file_answer(found)
-        part = FileBytes(cutout_of(found, cutout))
-        found.file.check()
+        cutout = one_cutout(parameters)
+        dataset = find(state.datasets, state.settings.authority, cutout.identifier)
+        if cutout.is_whole and not dataset.file.name.lower().endswith(COMPRESSED):
+            return file_answer(dataset)
+        part = FileBytes(cutout_of(dataset, cutout))
+        dataset.file.check()
         return FitsAnswer(
-            request, found.file, part, f"{found.title}_cutout.fits", media_type=media_type(given)
+            request,
+            dataset.file,
+            part,
+            f"{dataset.title}_cutout.fits",
+            media_type=media_type(parameters),
         )
 
     return await state.workers.run(request, call)

@@ -1,4 +1,4 @@
-"""Times of datasets: from when to when a header says that it was observed, and intervals of MJD."""
+"""Times of datasets: the observation interval in a header, and intervals of MJD."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _DAY = 86400.0
 
 
 def interval_of(name: str, text: str) -> tuple[float, float]:
-    """Return an interval of numbers as DALI writes it: two numbers, or one for both ends.
+    """Parse an interval of DALI: two numbers, or one number for both ends.
 
     Raises
     ------
     RequestError
-        The text is something else, or the first number is the larger one.
+        The text is not an interval, or the first number is the larger one.
 
     >>> interval_of("TIME", "55100 +Inf"), interval_of("TIME", "3")
     ((55100.0, inf), (3.0, 3.0))
@@ -37,7 +37,7 @@ def interval_of(name: str, text: str) -> tuple[float, float]:
 
 
 def times_of(header: Any) -> tuple[float, float] | None:
-    """Return the MJD (UTC) of the first and the last moment of an observation; None if unknown.
+    """Return the start and the end of an observation as MJD (UTC); None if unknown.
 
     >>> times_of({"MJD-OBS": 55000.25, "EXPTIME": 86.4})
     (55000.25, 55000.251)
@@ -58,7 +58,7 @@ def times_of(header: Any) -> tuple[float, float] | None:
 
 
 def exposure_of(header: Any) -> float | None:
-    """Return the time of exposure in seconds; None if the header does not say it."""
+    """Return the exposure time in seconds; None if the header lacks it."""
     for keyword in ("XPOSURE", "EXPTIME", "EXPOSURE", "TELAPSE"):
         value = header.get(keyword)
         if isinstance(value, (int, float)) and 0 <= value < 1e12 and not isinstance(value, bool):
@@ -67,11 +67,11 @@ def exposure_of(header: Any) -> float | None:
 
 
 @functools.lru_cache(maxsize=1024)
-def _mjd(stated: tuple[float | str, str] | None) -> float | None:
-    """Return the MJD (UTC) of what a header says; None where it is invalid."""
-    if stated is None:
+def _mjd(time: tuple[float | str, str] | None) -> float | None:
+    """Convert a time from a header to MJD (UTC); None if it is invalid."""
+    if time is None:
         return None
-    value, scale = stated
+    value, scale = time
     if scale == "UTC" and isinstance(value, float):
         return value
     try:

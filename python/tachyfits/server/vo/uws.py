@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 
 router = APIRouter(route_class=TextRoute)
 
-#: Seconds that a request waits for another phase at most: proxies end longer ones.
+#: Maximum seconds that a request waits for a change of phase: proxies cancel longer requests.
 LONGEST_WAIT = 50.0
 
 _DAY = 86400.0
@@ -38,7 +38,7 @@ def _jobs(request: Request) -> Jobs:
 
 
 def _owner(request: Request) -> str | None:
-    """Return the user that a proxy names: jobs of others are not shown."""
+    """Return the user named by a proxy; jobs of others are hidden."""
     user = request.scope.get("tachyfits.user")
     return user if isinstance(user, str) else None
 
@@ -53,10 +53,10 @@ async def _on_thread(call: Callable[[], _T]) -> _T:
 
 
 def _url(request: Request, job: str = "", part: str = "") -> str:
-    found = f"{base_url(request)}/async"
+    url = f"{base_url(request)}/async"
     if job:
-        found += f"/{job}"
-    return found + (f"/{part}" if part else "")
+        url += f"/{job}"
+    return url + (f"/{part}" if part else "")
 
 
 def _see(url: str) -> Response:
@@ -68,17 +68,17 @@ def _see(url: str) -> Response:
 
 @router.get("/vo/async", include_in_schema=False)
 async def job_list(request: Request) -> Response:
-    """Return the jobs of the client: PHASE, AFTER and LAST select some."""
-    given = Parameters(request.query_params.multi_items())
-    phases = given.values("PHASE")
+    """Return the jobs of the client, filtered by PHASE, AFTER and LAST."""
+    query = Parameters(request.query_params.multi_items())
+    phases = query.values("PHASE")
     for phase in phases:
         if phase not in PHASES:
             raise RequestError(f"invalid PHASE {phase[:40]!r}: expected {', '.join(PHASES)}")
-    after = given.single("AFTER")
-    last = given.single("LAST")
+    after = query.single("AFTER")
+    last = query.single("LAST")
     if last is not None and not (last.isascii() and last.isdigit() and len(last) < 10):
         raise RequestError(f"invalid LAST {last[:40]!r}: expected a number of jobs")
-    found = await _on_thread(
+    selected = await _on_thread(
         lambda: _jobs(request).select(
             _owner(request),
             phases,
@@ -87,7 +87,7 @@ async def job_list(request: Request) -> Response:
         )
     )
     root = element("uws:jobs", attributes={"version": "1.1"})
-    for job in found:
+    for job in selected:
         ref = child(root, "uws:jobref", attributes={
             "id": job.id, "xlink:href": _url(request, job.id),
         })  # fmt: skip
@@ -101,19 +101,19 @@ async def job_list(request: Request) -> Response:
 
 @router.post("/vo/async", include_in_schema=False)
 async def create(request: Request) -> Response:
-    """Make a job of the parameters; PHASE=RUN runs it, too."""
+    """Create a job from the parameters; PHASE=RUN also starts it."""
     state = State.of(request)
-    given = await parameters_of(request)
-    phase = given.single("PHASE")
+    values = await parameters_of(request)
+    phase = values.single("PHASE")
     if phase not in (None, "RUN"):
         raise RequestError(f"invalid PHASE {(phase or '')[:40]!r}: expected RUN")
-    run = _run_of(given)
-    kept = [(name, value) for name, value in given.items if name != "PHASE"]
+    run = _run_of(values)
+    job_parameters = [(name, value) for name, value in values.items if name != "PHASE"]
     jobs, settings = _jobs(request), state.settings
 
     def make() -> str:
         destruction = time.time() + settings.job_days * _DAY
-        job = jobs.create(kept, _owner(request), run, settings.job_seconds, destruction)
+        job = jobs.create(job_parameters, _owner(request), run, settings.job_seconds, destruction)
         if phase == "RUN":
             jobs.submit(jobs.find(job, _owner(request)))
         return job
@@ -128,13 +128,13 @@ async def create(request: Request) -> Response:
 
 @router.get("/vo/async/{job_id}", include_in_schema=False)
 async def job(request: Request, job_id: str) -> Response:
-    """Return a job; with WAIT, when its phase is another one or the time is over."""
-    given = Parameters(request.query_params.multi_items())
-    found = await _find(request, job_id)
-    wait = given.single("WAIT")
+    """Return a job; WAIT delays the answer until its phase changes or the time is over."""
+    query = Parameters(request.query_params.multi_items())
+    current = await _find(request, job_id)
+    wait = query.single("WAIT")
     if wait is not None:
-        found = await _waited(request, found, _seconds(wait), given.single("PHASE"))
-    return xml_answer(_document(request, found))
+        current = await _waited(request, current, _seconds(wait), query.single("PHASE"))
+    return xml_answer(_document(request, current))
 
 
 @router.delete("/vo/async/{job_id}", include_in_schema=False)
@@ -145,19 +145,19 @@ async def delete(request: Request, job_id: str) -> Response:
 
 @router.post("/vo/async/{job_id}", include_in_schema=False)
 async def act(request: Request, job_id: str) -> Response:
-    """Delete a job (ACTION=DELETE); its parameters are posted to a resource of their own."""
-    found = await _find(request, job_id)
+    """Delete a job (ACTION=DELETE); another resource accepts its parameters."""
+    target = await _find(request, job_id)
     action = (await parameters_of(request)).single("ACTION")
     if action != "DELETE":
         raise RequestError(
             "expected ACTION=DELETE; parameters of a job are posted to .../parameters"
         )
-    return await _deleted(request, found)
+    return await _deleted(request, target)
 
 
-async def _deleted(request: Request, found: Job) -> Response:
-    await _on_thread(lambda: _jobs(request).delete(found.id))
-    State.of(request).runner.cancel(found.id)
+async def _deleted(request: Request, target: Job) -> Response:
+    await _on_thread(lambda: _jobs(request).delete(target.id))
+    State.of(request).runner.cancel(target.id)
     return _see(_url(request))
 
 
@@ -171,73 +171,73 @@ async def phase(request: Request, job_id: str) -> Response:
 async def set_phase(request: Request, job_id: str) -> Response:
     """Run or abort a job."""
     state = State.of(request)
-    found = await _find(request, job_id)
-    wanted = (await parameters_of(request)).single("PHASE")
-    if wanted == "RUN":
-        await _on_thread(lambda: _jobs(request).submit(found))
+    target = await _find(request, job_id)
+    new_phase = (await parameters_of(request)).single("PHASE")
+    if new_phase == "RUN":
+        await _on_thread(lambda: _jobs(request).submit(target))
         state.runner.wake()
-    elif wanted == "ABORT":
-        await _on_thread(lambda: _jobs(request).abort(found))
-        state.runner.cancel(found.id)
+    elif new_phase == "ABORT":
+        await _on_thread(lambda: _jobs(request).abort(target))
+        state.runner.cancel(target.id)
     else:
-        raise RequestError(f"invalid PHASE {(wanted or '')[:40]!r}: expected RUN or ABORT")
-    return _see(_url(request, found.id))
+        raise RequestError(f"invalid PHASE {(new_phase or '')[:40]!r}: expected RUN or ABORT")
+    return _see(_url(request, target.id))
 
 
 @router.get("/vo/async/{job_id}/executionduration", include_in_schema=False)
 async def duration(request: Request, job_id: str) -> Response:
-    """Return the seconds that a job may run."""
+    """Return the maximum duration of a job in seconds."""
     return PlainTextResponse(f"{(await _find(request, job_id)).duration:.0f}")
 
 
 @router.post("/vo/async/{job_id}/executionduration", include_in_schema=False)
 async def set_duration(request: Request, job_id: str) -> Response:
-    """Set the seconds that a job may run; no job has more than the limit of the server."""
-    found = await _find(request, job_id)
+    """Set the maximum duration of a job in seconds, up to the limit of the server."""
+    target = await _find(request, job_id)
     text = (await parameters_of(request)).single("EXECUTIONDURATION") or ""
     if not (text.isascii() and text.isdigit() and len(text) < 12):
         raise RequestError(f"invalid EXECUTIONDURATION {text[:40]!r}: expected seconds")
     limit = State.of(request).settings.job_seconds
     seconds = min(float(text) or limit, limit)
-    await _on_thread(lambda: _jobs(request).change(found, "duration", seconds))
-    return _see(_url(request, found.id))
+    await _on_thread(lambda: _jobs(request).change(target, "duration", seconds))
+    return _see(_url(request, target.id))
 
 
 @router.get("/vo/async/{job_id}/destruction", include_in_schema=False)
 async def destruction(request: Request, job_id: str) -> Response:
-    """Return when a job is removed."""
+    """Return the destruction time of a job."""
     return PlainTextResponse(_written((await _find(request, job_id)).destruction))
 
 
 @router.post("/vo/async/{job_id}/destruction", include_in_schema=False)
 async def set_destruction(request: Request, job_id: str) -> Response:
-    """Set when a job is removed; no job is kept longer than the limit of the server."""
-    found = await _find(request, job_id)
+    """Set the destruction time of a job, up to the limit of the server."""
+    target = await _find(request, job_id)
     text = (await parameters_of(request)).single("DESTRUCTION") or ""
     latest = time.time() + State.of(request).settings.job_days * _DAY
     moment = min(_parsed("DESTRUCTION", text), latest)
-    await _on_thread(lambda: _jobs(request).change(found, "destruction", moment))
-    return _see(_url(request, found.id))
+    await _on_thread(lambda: _jobs(request).change(target, "destruction", moment))
+    return _see(_url(request, target.id))
 
 
 @router.get("/vo/async/{job_id}/quote", include_in_schema=False)
 async def quote_of(request: Request, job_id: str) -> Response:
-    """Return when a job is expected to end: not known."""
+    """Return the expected end of a job, which is unknown."""
     await _find(request, job_id)
     return PlainTextResponse("")
 
 
 @router.get("/vo/async/{job_id}/owner", include_in_schema=False)
 async def owner(request: Request, job_id: str) -> Response:
-    """Return the user of a job, empty without one."""
+    """Return the owner of a job; empty if it has none."""
     return PlainTextResponse((await _find(request, job_id)).owner or "")
 
 
 @router.get("/vo/async/{job_id}/error", include_in_schema=False)
 async def error(request: Request, job_id: str) -> Response:
-    """Return why a job failed, empty if it did not."""
-    found = (await _find(request, job_id)).error
-    return PlainTextResponse(f"{found}\n" if found else "")
+    """Return the error of a job; empty if it did not fail."""
+    message = (await _find(request, job_id)).error
+    return PlainTextResponse(f"{message}\n" if message else "")
 
 
 @router.get("/vo/async/{job_id}/parameters", include_in_schema=False)
@@ -251,15 +251,15 @@ async def parameters(request: Request, job_id: str) -> Response:
 @router.post("/vo/async/{job_id}/parameters", include_in_schema=False)
 async def add_parameters(request: Request, job_id: str) -> Response:
     """Add parameters to a pending job."""
-    found = await _find(request, job_id)
-    given = await parameters_of(request)
-    # A parameter with one value gets the new one; of others all values count.
-    replaced = {"RUNID", "RESPONSEFORMAT"} & {name for name, _ in given.items}
-    kept = [(name, value) for name, value in found.parameters if name not in replaced]
-    every = Parameters([*kept, *given.items])
+    target = await _find(request, job_id)
+    posted = await parameters_of(request)
+    # New values replace single-valued parameters, and extend the others.
+    replaced = {"RUNID", "RESPONSEFORMAT"} & {name for name, _ in posted.items}
+    remaining = [(name, value) for name, value in target.parameters if name not in replaced]
+    every = Parameters([*remaining, *posted.items])
     run = _run_of(every)
-    await _on_thread(lambda: _jobs(request).set_parameters(found, every.items, run))
-    return _see(_url(request, found.id))
+    await _on_thread(lambda: _jobs(request).set_parameters(target, every.items, run))
+    return _see(_url(request, target.id))
 
 
 @router.get("/vo/async/{job_id}/results", include_in_schema=False)
@@ -275,13 +275,13 @@ async def results(request: Request, job_id: str) -> Response:
 )
 async def result(request: Request, job_id: str, name: str) -> Response:
     """Send a result of a job."""
-    found = await _find(request, job_id)
-    one = next((one for one in found.results if one.name == name), None)
-    path = _jobs(request).folder(found.id) / name
-    if one is None or not path.is_file():
+    owner_job = await _find(request, job_id)
+    entry = next((item for item in owner_job.results if item.name == name), None)
+    path = _jobs(request).folder(owner_job.id) / name
+    if entry is None or not path.is_file():
         raise NotFound(f"unknown result {name[:64]!r}")
-    ending = "txt" if one.media_type == "text/plain" else "fits"
-    return FileResponse(path, filename=f"{one.name}.{ending}", media_type=one.media_type)
+    suffix = "txt" if entry.media_type == "text/plain" else "fits"
+    return FileResponse(path, filename=f"{entry.name}.{suffix}", media_type=entry.media_type)
 
 
 @router.api_route(
@@ -290,7 +290,7 @@ async def result(request: Request, job_id: str, name: str) -> Response:
     include_in_schema=False,
 )
 async def unknown(request: Request, job_id: str, rest: str) -> Response:
-    """Answer for resources that a job does not have."""
+    """Answer 404 for unknown resources of a job."""
     await _find(request, job_id)
     raise NotFound(f"a job has no resource {rest[:64]!r}")
 
@@ -331,16 +331,16 @@ def _add_parameters(parent: ElementTree.Element, job: Job) -> None:
 
 
 def _add_results(parent: ElementTree.Element, request: Request, job: Job) -> None:
-    for one in job.results:
+    for entry in job.results:
         attributes = {
-            "id": one.name, "size": str(one.bytes), "mime-type": one.media_type,
-            "xlink:href": _url(request, job.id, f"results/{quote(one.name)}"),
+            "id": entry.name, "size": str(entry.bytes), "mime-type": entry.media_type,
+            "xlink:href": _url(request, job.id, f"results/{quote(entry.name)}"),
         }  # fmt: skip
         child(parent, "uws:result", None, attributes)
 
 
-def _run_of(given: Parameters) -> str | None:
-    run = next(reversed(given.values("RUNID")), None)
+def _run_of(values: Parameters) -> str | None:
+    run = next(reversed(values.values("RUNID")), None)
     check_run(run)
     return run
 
@@ -353,12 +353,12 @@ def _written(moment: float) -> str:
 
 
 def _parsed(name: str, text: str) -> float:
-    """Return a time of DALI, which is UTC, in seconds since 1970."""
+    """Parse a time of DALI (UTC) and return seconds since 1970."""
     try:
-        found = datetime.fromisoformat(text.strip().removesuffix("Z"))
-        if found.tzinfo is None:
-            found = found.replace(tzinfo=timezone.utc)
-        return found.timestamp()
+        moment = datetime.fromisoformat(text.strip().removesuffix("Z"))
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=timezone.utc)
+        return moment.timestamp()
     except (ValueError, OverflowError):
         raise RequestError(
             f"invalid {name} {text[:40]!r}: expected a time as 2030-01-31T12:00:00Z"
@@ -367,15 +367,15 @@ def _parsed(name: str, text: str) -> float:
 
 def _seconds(text: str) -> float:
     try:
-        found = int(text)
+        seconds = int(text)
     except ValueError:
         raise RequestError(f"invalid WAIT {text[:40]!r}: expected seconds, or -1") from None
-    return LONGEST_WAIT if found < 0 else min(float(found), LONGEST_WAIT)
+    return LONGEST_WAIT if seconds < 0 else min(float(seconds), LONGEST_WAIT)
 
 
-async def _waited(request: Request, job: Job, seconds: float, known: str | None) -> Job:
-    """Return a job when its phase is not the one that the client knows, or it cannot change."""
-    before = job.phase if known is None else known
+async def _waited(request: Request, job: Job, seconds: float, known_phase: str | None) -> Job:
+    """Wait until the phase of a job differs from the phase known to the client, or is final."""
+    before = job.phase if known_phase is None else known_phase
     end = time.monotonic() + seconds
     pause = 0.02
     while job.is_active and job.phase == before and time.monotonic() < end:

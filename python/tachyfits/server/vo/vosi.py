@@ -1,4 +1,4 @@
-"""`/vo/capabilities`, `/vo/availability` and `/vo/examples`: what the service says of itself."""
+"""`/vo/capabilities`, `/vo/availability` and `/vo/examples`: self-description of the service."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tachyfits.server.vo.xml import child, element, xml_answer
 
 router = APIRouter()
 
-#: Share of the time of a request that reading headers may take.
+#: Maximum share of the time of a request for reading headers.
 _SHARE = 0.5
 
 _STARTED = datetime.now(timezone.utc)
 
-#: Standards and their resources, whether each is what clients look for, and its version.
+#: Standards, their resources, the use of the URL ("full" or "base"), and the version.
 _CAPABILITIES = (
     ("ivo://ivoa.net/std/VOSI#capabilities", "capabilities", "full", "1.1"),
     ("ivo://ivoa.net/std/VOSI#availability", "availability", "full", "1.1"),
@@ -35,26 +35,26 @@ _CAPABILITIES = (
 
 @router.api_route("/vo/capabilities", methods=["GET", "HEAD"], include_in_schema=False)
 async def capabilities(request: Request) -> Response:
-    """Return the resources of the service and the standards that they follow."""
+    """Return the resources of the service and their standards."""
     root = element("vosi:capabilities")
     for standard, resource, use, version in _CAPABILITIES:
-        # The schema has standardID; an example of the SODA standard writes standardid.
-        found = child(root, "capability", attributes={"standardID": standard})
+        # The schema defines standardID; an example in the SODA standard uses standardid.
+        capability = child(root, "capability", attributes={"standardID": standard})
         interface = child(
-            found,
+            capability,
             "interface",
             attributes={"xsi:type": "vod:ParamHTTP", "role": "std", "version": version},
         )
         url = f"{base_url(request)}/{resource}"
         child(interface, "accessURL", url, {"use": use})
-    # A prefix in the value of xsi:type is declared only where an element has it.
+    # ElementTree does not declare a prefix that only occurs in the value of xsi:type.
     root.set("xmlns:vod", "http://www.ivoa.net/xml/VODataService/v1.1")
     return xml_answer(root)
 
 
 @router.api_route("/vo/availability", methods=["GET", "HEAD"], include_in_schema=False)
 async def availability(request: Request) -> Response:
-    """Say whether the service takes requests, and since when."""
+    """Return whether the service accepts requests, and its start time."""
     state = State.of(request)
     busy = state.workers.running >= state.settings.concurrent
     root = element("avail:availability")
@@ -65,10 +65,10 @@ async def availability(request: Request) -> Response:
 
 
 def _requests(state: State) -> list[tuple[str, str, dict[str, str]]]:
-    """Return requests of cutouts that images of this service answer: their names and parameters."""
+    """Return example requests for cutouts of served images: (anchor, title, parameters)."""
     circle = band = None
-    for one in Listing(state, _SHARE * state.settings.request_seconds):
-        identifier, about = identifier_of(state.settings.authority, one.name), one.about
+    for dataset in Listing(state, _SHARE * state.settings.request_seconds):
+        identifier, about = identifier_of(state.settings.authority, dataset.name), dataset.about
         if circle is None and about.s_ra is not None and about.s_fov:
             radius = min(about.s_fov / 4, 10.0)
             circle = {"ID": identifier, "CIRCLE": f"{about.s_ra} {about.s_dec} {radius:.6g}"}
@@ -76,13 +76,13 @@ def _requests(state: State) -> list[tuple[str, str, dict[str, str]]]:
             band = {"ID": identifier, "BAND": f"{about.em_min} {about.em_max}"}
         if circle and band:
             break
-    found = [("circle", "A circle", circle), ("band", "A range of wavelengths", band)]
-    return [(anchor, title, values) for anchor, title, values in found if values]
+    candidates = [("circle", "A circle", circle), ("band", "A range of wavelengths", band)]
+    return [(anchor, title, values) for anchor, title, values in candidates if values]
 
 
 @router.api_route("/vo/examples", methods=["GET", "HEAD"], include_in_schema=False)
 async def examples(request: Request) -> Response:
-    """Return examples of requests, as DALI has them: XHTML with RDFa."""
+    """Return examples of requests as XHTML with RDFa (DALI)."""
     state = State.of(request)
     parts = []
     for anchor, title, values in await state.workers.run(request, lambda: _requests(state)):

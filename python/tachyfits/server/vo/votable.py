@@ -1,7 +1,7 @@
 """VOTables 1.4 in TABLEDATA: result tables, service descriptors and error documents.
 
-astropy's writer is not used: it gives a parameter without a value the value "0 0 0", repeats the
-IDs of parameters, drops limits of arrays, and takes seconds for 10 000 rows.
+This module does not use astropy's writer, which writes "0 0 0" for a parameter without a value,
+repeats the IDs of parameters, drops limits of arrays, and takes seconds for 10 000 rows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fastapi import Response
 
 from tachyfits.server.vo.xml import child, clean, name
 
-#: Type of a VOTable, and of one that DataLink answers.
+#: Media types of a VOTable, and of a VOTable from DataLink.
 VOTABLE_TYPE = "application/x-votable+xml"
 DATALINK_TYPE = "application/x-votable+xml;content=datalink"
 
@@ -37,18 +37,18 @@ class Column:
     description: str = ""
 
     def attributes(self) -> dict[str, str]:
-        """Return the attributes of the element; text is of any length."""
+        """Return the attributes of the element; text columns have variable length."""
         size = self.arraysize or ("*" if self.datatype in ("char", "unicodeChar") else None)
-        named = {
+        values = {
             "name": self.name, "datatype": self.datatype, "arraysize": size, "unit": self.unit,
             "ucd": self.ucd, "utype": self.utype, "xtype": self.xtype,
         }  # fmt: skip
-        return {key: value for key, value in named.items() if value is not None}
+        return {key: value for key, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """An input of a service: its column, a fixed value or a column of IDs, and what it may be."""
+    """An input of a service: column, fixed value or reference to a column, and valid values."""
 
     column: Column
     value: str = ""
@@ -78,14 +78,14 @@ class Document:
     columns: Sequence[Column] = ()
     rows: Iterable[Sequence[Any]] = ()
     infos: list[tuple[str, str, str]] = field(default_factory=list)
-    #: Why the table is incomplete, "" if it is not.
+    #: The reason why the table is incomplete; "" if it is complete.
     overflow: str = ""
     services: list[Service] = field(default_factory=list)
-    #: ID of a column that descriptors refer to, by its name.
+    #: IDs, by name, of columns that descriptors refer to.
     column_ids: dict[str, str] = field(default_factory=dict)
 
     def to_xml(self) -> bytes:
-        """Return the document."""
+        """Serialise the document."""
         root = ElementTree.Element(
             "VOTABLE",
             {"version": "1.4", "xmlns": _NAMESPACE, name("xsi:schemaLocation"): _SCHEMA},
@@ -96,13 +96,13 @@ class Document:
         if self.columns:
             self._add_table(results)
         if self.overflow:
-            # DALI has it after the table.
+            # DALI requires this element after the table.
             attributes = {"name": "QUERY_STATUS", "value": "OVERFLOW"}
             child(results, "INFO", self.overflow, attributes)
         for service in self.services:
             _add_service(root, service)
-        made: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
-        return made
+        content: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+        return content
 
     def _add_table(self, results: ElementTree.Element) -> None:
         table = child(results, "TABLE")
@@ -110,9 +110,9 @@ class Document:
             attributes = column.attributes()
             if column.name in self.column_ids:
                 attributes["ID"] = self.column_ids[column.name]
-            found = child(table, "FIELD", attributes=attributes)
+            field_element = child(table, "FIELD", attributes=attributes)
             if column.description:
-                child(found, "DESCRIPTION", column.description)
+                child(field_element, "DESCRIPTION", column.description)
         body = child(child(table, "DATA"), "TABLEDATA")
         for row in self.rows:
             line = ElementTree.SubElement(body, "TR")
@@ -121,7 +121,7 @@ class Document:
 
 
 def cell(value: Any) -> str | None:
-    """Return a value as TABLEDATA has it; None is an empty cell, unknown numbers are NaN.
+    """Format a value for TABLEDATA; None is an empty cell, unknown numbers are NaN.
 
     >>> cell(0.25), cell(None), cell(True), cell("a")
     ('0.25', None, 'T', 'a')
@@ -137,39 +137,39 @@ def _add_service(root: ElementTree.Element, service: Service) -> None:
     attributes = {"type": "meta", "utype": "adhoc:service", "name": service.label}
     if service.identifier:
         attributes["ID"] = service.identifier
-    found = child(root, "RESOURCE", attributes=attributes)
+    resource = child(root, "RESOURCE", attributes=attributes)
     if service.description:
-        child(found, "DESCRIPTION", service.description)
-    fixed = {"accessURL": service.url, "standardID": service.standard}
+        child(resource, "DESCRIPTION", service.description)
+    properties = {"accessURL": service.url, "standardID": service.standard}
     if service.content_type:
-        fixed["contentType"] = service.content_type
-    for key, value in fixed.items():
-        child(found, "PARAM", attributes=Column(key).attributes() | {"value": value})
-    group = child(found, "GROUP", attributes={"name": "inputParams"})
-    for given in service.inputs:
-        attributes = given.column.attributes() | {"value": given.value}
-        if given.ref:
-            attributes["ref"] = given.ref
+        properties["contentType"] = service.content_type
+    for key, value in properties.items():
+        child(resource, "PARAM", attributes=Column(key).attributes() | {"value": value})
+    group = child(resource, "GROUP", attributes={"name": "inputParams"})
+    for parameter in service.inputs:
+        attributes = parameter.column.attributes() | {"value": parameter.value}
+        if parameter.ref:
+            attributes["ref"] = parameter.ref
         param = child(group, "PARAM", attributes=attributes)
-        if given.column.description:
-            child(param, "DESCRIPTION", given.column.description)
-        if given.least is None and given.most is None and not given.options:
+        if parameter.column.description:
+            child(param, "DESCRIPTION", parameter.column.description)
+        if parameter.least is None and parameter.most is None and not parameter.options:
             continue
         values = child(param, "VALUES")
-        if given.least is not None:
-            child(values, "MIN", attributes={"value": given.least})
-        if given.most is not None:
-            child(values, "MAX", attributes={"value": given.most})
-        for option in given.options:
+        if parameter.least is not None:
+            child(values, "MIN", attributes={"value": parameter.least})
+        if parameter.most is not None:
+            child(values, "MAX", attributes={"value": parameter.most})
+        for option in parameter.options:
             child(values, "OPTION", attributes={"value": option})
 
 
 def votable_answer(document: Document, status: int = 200, kind: str = VOTABLE_TYPE) -> Response:
-    """Return a document as an answer."""
+    """Return an answer with a VOTable."""
     headers = {"Retry-After": "1"} if status == 503 else None
     return Response(document.to_xml(), status, headers, media_type=kind)
 
 
 def error_document(text: str) -> Document:
-    """Return the document of a failure, as DALI has it."""
+    """Return the error document of DALI."""
     return Document(infos=[("QUERY_STATUS", "ERROR", text)])

@@ -1,4 +1,4 @@
-"""XML documents by the standard library: elements in namespaces, and text that XML can hold."""
+"""XML documents by the standard library: elements with namespaces, and valid text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from fastapi import Response
 
-#: Namespaces by their usual prefixes.
+#: Namespaces by prefix.
 NAMESPACES = {
     "uws": "http://www.ivoa.net/xml/UWS/v1.0",
     "xlink": "http://www.w3.org/1999/xlink",
@@ -19,12 +19,12 @@ NAMESPACES = {
 for _prefix, _uri in NAMESPACES.items():
     ElementTree.register_namespace(_prefix, _uri)
 
-#: Characters that XML 1.0 cannot hold, escaped or not.
+#: Characters that XML 1.0 forbids, even if escaped.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def clean(text: str) -> str:
-    r"""Return text with U+FFFD for each character that XML cannot hold.
+    r"""Replace each character that XML forbids by U+FFFD.
 
     >>> clean("a\x00b")
     'a\ufffdb'
@@ -33,7 +33,7 @@ def clean(text: str) -> str:
 
 
 def name(short: str) -> str:
-    """Return a name with its namespace, as ElementTree has it.
+    """Expand the prefix of a name to ElementTree's notation.
 
     >>> name("xsi:nil"), name("id")
     ('{http://www.w3.org/2001/XMLSchema-instance}nil', 'id')
@@ -45,12 +45,12 @@ def name(short: str) -> str:
 def element(
     tag: str, text: str | None = None, attributes: dict[str, str] | None = None
 ) -> ElementTree.Element:
-    """Return an element; prefixes are those of ``NAMESPACES``."""
-    found = ElementTree.Element(
+    """Return a new element; prefixes in names refer to ``NAMESPACES``."""
+    result = ElementTree.Element(
         name(tag), {name(key): clean(value) for key, value in (attributes or {}).items()}
     )
-    found.text = None if text is None else clean(text)
-    return found
+    result.text = None if text is None else clean(text)
+    return result
 
 
 def child(
@@ -59,13 +59,13 @@ def child(
     text: str | None = None,
     attributes: dict[str, str] | None = None,
 ) -> ElementTree.Element:
-    """Return a new element at the end of another one."""
-    found = element(tag, text, attributes)
-    parent.append(found)
-    return found
+    """Append a new element to a parent and return it."""
+    result = element(tag, text, attributes)
+    parent.append(result)
+    return result
 
 
 def xml_answer(root: ElementTree.Element) -> Response:
-    """Return a document as an answer."""
+    """Return an answer with an XML document."""
     body = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return Response(body, media_type="text/xml")
