@@ -25,6 +25,7 @@ from tachyfits.cli._common import (
 )
 from tachyfits.cli._group import packed
 from tachyfits.cli._output import STDOUT, json_text, print_answer, report_dict, report_line, say
+from tachyfits.cli._over import OVER, Over, over_options, refuse_alone
 from tachyfits.cli._parts import (
     DRAWING,
     DRAWN,
@@ -36,7 +37,7 @@ from tachyfits.cli._parts import (
     line_options,
     part_options,
 )
-from tachyfits.cli._syntax import NUMBERS, StatisticType
+from tachyfits.cli._syntax import StatisticType
 from tachyfits.cli._written import report_option
 from tachyfits.image import PEAKS, MomentOrder, threshold_of_values
 from tachyfits.text import PERCENTILES
@@ -45,27 +46,6 @@ from tachyfits.writing import stream_of
 MOMENTS: dict[str, MomentOrder] = {"moment0": 0, "moment1": 1, "moment2": 2}
 STATISTICS = [*(each.name for each in info.statistics()), *PEAKS, *MOMENTS]
 FITS = (".fits", ".fit", ".fts")
-
-
-@dataclass(frozen=True)
-class Over:
-    """The options of drawings over a picture, by their names."""
-
-    overlay: str | None
-    overlay_levels: tuple[str, tuple[float, ...]] | None
-    outline: tuple[str, ...]
-
-    def options(self, common: Common) -> dict[str, Any]:
-        """All of them, as `tachyfits.plot.plane_figure` takes them."""
-        other = None
-        if self.overlay is not None:
-            with common.open(self.overlay) as file:
-                other = file.image().plane()
-        levels = {} if self.overlay_levels is None else {"overlay_levels": self.overlay_levels[1]}
-        return levels | {
-            "overlay": other,
-            "regions": list(self.outline) if self.outline else None,
-        }
 
 
 @dataclass(frozen=True)
@@ -168,24 +148,7 @@ class Layout:
     help="Draw at most N channels in one picture: every n-th of --channels, n as small as fits.",
 )
 @click.option("--triptych", is_flag=True, help="Draw the maps side by side in one picture.")
-@click.option(
-    "--overlay",
-    type=click.Path(),
-    metavar="FILE",
-    help="Draw contours of this image of the sky, where its own coordinates put them.",
-)
-@click.option(
-    "--overlay-levels",
-    type=NUMBERS,
-    metavar="V1,V2,...",
-    help="Values of these contours, in the unit of that image; without it 5 round ones.",
-)
-@click.option(
-    "--outline",
-    multiple=True,
-    metavar="REGION",
-    help="Draw the border of a region, as --region takes it. May be repeated.",
-)
+@over_options
 @click.option(
     "--bare",
     is_flag=True,
@@ -194,7 +157,6 @@ class Layout:
 @packed("maps", MapOptions)
 @packed("files", Files)
 @packed("layout", Layout)
-@packed("over", Over)
 def command(
     common: Common,
     maps: MapOptions,
@@ -236,8 +198,7 @@ def command(
     if together and (layout.bare or set(suffixes) & set(FITS)):
         raise click.UsageError("--channel-maps and --triptych need pictures: .png, .svg or .pdf")
     refuse_together(ALONE)
-    if over.overlay is None:
-        refuse_without("--overlay", ["overlay-levels"])
+    refuse_alone(over)
     chosen = maps.statistics
     endings = chosen if len(chosen) > 1 and not together else [""]
     if files.outputs.count(STDOUT) * len(endings) > 1:
@@ -284,8 +245,6 @@ def command(
     return common.each(make)
 
 
-#: Options of drawings over a picture.
-OVER = ("overlay", "overlay-levels", "outline")
 #: Options with which others have no meaning: maps in one picture are drawn with fewer of them.
 _OF_ONE_MAP = ("keep-axis", "report", "contours", "levels", *OVER)
 ALONE = {
