@@ -262,3 +262,54 @@ def test_points_are_in_the_cell_of_the_leading_image(
     y, x = np.nonzero(magenta)
     assert len(x) > 2
     assert np.hypot(x.mean() + 0.5 - at[0], y.mean() + 0.5 - at[1]) < 1.5
+
+
+def test_canvas_of_points_moves_with_the_image_until_it_rests(
+    page: Page, address: str, stars: dict[str, np.ndarray[Any, Any]]
+) -> None:
+    """A drag moves a canvas of the whole image; it is drawn again after it, and of a part."""
+    opened(page, address, "at=50,50,4&bar=false&r=0:point(1,1)")
+    add(page, "stars.fits")
+    points(page)
+    page.evaluate(
+        "(() => { const {catalogues} = tachyfits, layer = catalogues.layers[0], {points} = layer;"
+        " const x = new Float32Array(5000).fill(50), y = new Float32Array(5000).fill(50);"
+        " layer.points = new points.constructor(x, y, Uint32Array.from(x.keys()), points.width,"
+        " points.height); catalogues.change(layer, {colour: '#ff00ff'});"
+        " catalogues.times = 0; const draw = catalogues.drawDots.bind(catalogues);"
+        " catalogues.drawDots = (...given) => { catalogues.times += 1; draw(...given); }; })()"
+    )
+    settled(page)
+    moved = (
+        "(by => { const {catalogues, viewer} = tachyfits, before = catalogues.times;"
+        " viewer.pan(...by); catalogues.draw(); const {canvas, box} = catalogues;"
+        " const at = viewer.toScreen({x: 50, y: 50}), place = canvas.getBoundingClientRect();"
+        " const [x, y] = [at.x - box.x, at.y - box.y].map(n => Math.round(n * box.ratio));"
+        " const {data} = canvas.getContext('2d').getImageData(x - 1, y - 1, 3, 3);"
+        " return {drawn: catalogues.times - before, seen: data.some(value => value > 0),"
+        " shift: canvas.style.transform, left: place.left - viewer.left - box.x,"
+        " top: place.top - viewer.top - box.y}; })"
+    )
+    near = page.evaluate(moved, [37.4, -21.6])
+    assert near["drawn"] == 0
+    assert near["shift"] == "translate(37px, -22px)"
+    page.wait_for_function("() => tachyfits.catalogues.canvas.style.transform === ''")
+    # A part of the image is in view: a drag shows others.
+    page.evaluate("tachyfits.store.set({scale: 30, centre: [50, 50]})")
+    settled(page)
+    part = page.evaluate(moved, [-100, 30])
+    assert part["drawn"] == 1
+    assert part["shift"] == ""
+    for found in (near, part):
+        assert found["seen"]
+        assert found["left"] == pytest.approx(0, abs=0.01)
+        assert found["top"] == pytest.approx(0, abs=0.01)
+    page.evaluate("tachyfits.store.set({scale: 4, centre: [50, 50]})")
+    settled(page)
+    page.evaluate(moved, [10.5, 0])
+    page.wait_for_function("() => tachyfits.catalogues.canvas.style.transform === ''")
+    settled(page)
+    shot = np.asarray(Image.open(io.BytesIO(page.locator("#stage").screenshot())).convert("RGB"))
+    at = page.evaluate("tachyfits.viewer.toScreen({x: 50, y: 50})")
+    y, x = np.nonzero((shot[..., 0] > 200) & (shot[..., 2] > 200) & (shot[..., 1] < 120))
+    assert np.hypot(x.mean() + 0.5 - at["x"], y.mean() + 0.5 - at["y"]) < 1.5

@@ -1,4 +1,4 @@
-"""`tachyfits collapse`: collapse channels into a picture, as FITS or PNG."""
+"""`tachyfits collapse`: channels collapsed into a picture, as FITS or as PNG."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from tachyfits.cli._common import (
 )
 from tachyfits.cli._group import packed
 from tachyfits.cli._output import STDOUT, json_text, print_answer, report_dict, report_line, say
+from tachyfits.cli._over import OVER, Over, over_options, refuse_alone
 from tachyfits.cli._parts import (
     DRAWING,
     DRAWN,
@@ -36,7 +37,7 @@ from tachyfits.cli._parts import (
     line_options,
     part_options,
 )
-from tachyfits.cli._syntax import NUMBERS, StatisticType
+from tachyfits.cli._syntax import StatisticType
 from tachyfits.cli._written import report_option
 from tachyfits.image import PEAKS, MomentOrder, threshold_of_values
 from tachyfits.text import PERCENTILES
@@ -48,29 +49,8 @@ FITS = (".fits", ".fit", ".fts")
 
 
 @dataclass(frozen=True)
-class Over:
-    """Options for overlays on a picture."""
-
-    overlay: str | None
-    overlay_levels: tuple[str, tuple[float, ...]] | None
-    outline: tuple[str, ...]
-
-    def options(self, common: Common) -> dict[str, Any]:
-        """Return all of them as arguments of `tachyfits.plot.plane_figure`."""
-        overlay_plane = None
-        if self.overlay is not None:
-            with common.open(self.overlay) as file:
-                overlay_plane = file.image().plane()
-        levels = {} if self.overlay_levels is None else {"overlay_levels": self.overlay_levels[1]}
-        return levels | {
-            "overlay": overlay_plane,
-            "regions": list(self.outline) if self.outline else None,
-        }
-
-
-@dataclass(frozen=True)
 class MapOptions:
-    """Options that select the maps."""
+    """The options of which maps are made."""
 
     names: tuple[str, ...]
     orders: str | None
@@ -82,14 +62,14 @@ class MapOptions:
 
     @property
     def statistics(self) -> list[str]:
-        """The names of the maps, without duplicates."""
+        """The names of the maps, each once."""
         peak = ["max_channel"] if self.peak_channel else []
         return list(dict.fromkeys([*self.names, *_moments(self.orders), *peak]))
 
 
 @dataclass(frozen=True)
 class Files:
-    """Options of the output files."""
+    """The options of the files that are written."""
 
     outputs: tuple[str, ...]
     overwrite: bool
@@ -104,7 +84,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Layout:
-    """Options for pictures without axes, and for several maps in one picture."""
+    """The options of pictures without axes, and of several maps in one."""
 
     bare: bool
     channel_maps: int | None
@@ -168,24 +148,7 @@ class Layout:
     help="Draw at most N channels in one picture: every n-th of --channels, n as small as fits.",
 )
 @click.option("--triptych", is_flag=True, help="Draw the maps side by side in one picture.")
-@click.option(
-    "--overlay",
-    type=click.Path(),
-    metavar="FILE",
-    help="Draw contours of this image of the sky, where its own coordinates put them.",
-)
-@click.option(
-    "--overlay-levels",
-    type=NUMBERS,
-    metavar="V1,V2,...",
-    help="Values of these contours, in the unit of that image; without it 5 round ones.",
-)
-@click.option(
-    "--outline",
-    multiple=True,
-    metavar="REGION",
-    help="Draw the border of a region, as --region takes it. May be repeated.",
-)
+@over_options
 @click.option(
     "--bare",
     is_flag=True,
@@ -194,7 +157,6 @@ class Layout:
 @packed("maps", MapOptions)
 @packed("files", Files)
 @packed("layout", Layout)
-@packed("over", Over)
 def command(
     common: Common,
     maps: MapOptions,
@@ -225,26 +187,23 @@ def command(
     suffixes = [
         ".fits" if output == STDOUT else suffix_of(output, FITS + DRAWN) for output in files.outputs
     ]
-    picture_suffixes = set(suffixes) - set(FITS)
-    if layout.bare and picture_suffixes != {".png"}:
+    drawn = set(suffixes) - set(FITS)
+    if layout.bare and drawn != {".png"}:
         raise click.UsageError("--bare needs an output that ends in .png")
-    if not picture_suffixes:
+    if not drawn:
         refuse_without("a picture (-o OUT.png)", [*DRAWING, *OVER])
-    if picture_suffixes.issuperset(suffixes):
+    if drawn.issuperset(suffixes):
         refuse_without("a FITS file (-o OUT.fits)", ["checksum", "sync"])
     together = layout.channel_maps is not None or layout.triptych
     if together and (layout.bare or set(suffixes) & set(FITS)):
         raise click.UsageError("--channel-maps and --triptych need pictures: .png, .svg or .pdf")
     refuse_together(ALONE)
-    if over.overlay is None:
-        refuse_without("--overlay", ["overlay-levels"])
-    statistics = maps.statistics
-    endings = statistics if len(statistics) > 1 and not together else [""]
+    refuse_alone(over)
+    chosen = maps.statistics
+    endings = chosen if len(chosen) > 1 and not together else [""]
     if files.outputs.count(STDOUT) * len(endings) > 1:
         raise click.UsageError("-o - takes one map: a stream is one FITS file")
-    for output in (
-        _named(output, suffix_name) for output in files.outputs for suffix_name in endings
-    ):
+    for output in (_named(output, ending) for output in files.outputs for ending in endings):
         if stream_of(output) is None:
             check_output(output, overwrite=files.overwrite)
 
@@ -252,20 +211,18 @@ def command(
         image = common.image(file)
         if maps.beam is not None:
             image = image.with_beam(maps.beam)
-        reported: list[dict[str, Any]] = []
-        map_maker = Maps(common, pixels.with_line(line), maps, pixels.line_of_values(line))
+        told: list[dict[str, Any]] = []
+        made = Maps(common, pixels.with_line(line), maps, pixels.line_of_values(line))
         if together:
             if layout.channel_maps is not None:
-                figure = map_maker.channels(image, layout.channel_maps, drawing)
+                figure = made.channels(image, layout.channel_maps, drawing)
             else:
-                planes = [plane for _, plane in map_maker.planes(image, statistics)]
+                planes = [plane for _, plane in made.planes(image, chosen)]
                 figure = _triptych(image, planes, drawing)
             return _save(figure, image, files, drawing, common.json)
-        for name, plane in map_maker.planes(image, statistics):
-            paths = [
-                _named(output, name if len(statistics) > 1 else "") for output in files.outputs
-            ]
-            for output, suffix in zip(paths, suffixes, strict=True):
+        for name, plane in made.planes(image, chosen):
+            written = [_named(output, name if len(chosen) > 1 else "") for output in files.outputs]
+            for output, suffix in zip(written, suffixes, strict=True):
                 if suffix in FITS:
                     files.write(plane, output)
                 else:
@@ -275,22 +232,20 @@ def command(
             if files.report and plane.report is not None:
                 costs = {"report": report_dict(plane.report)}
             if common.json:
-                print_answer(_as_json(image, plane, paths) | costs, *paths)
+                print_answer(_as_json(image, plane, written) | costs, *written)
                 continue
-            names = " ".join("stdout" if output == STDOUT else output for output in paths)
+            names = " ".join("stdout" if output == STDOUT else output for output in written)
             say(f"{names}: {plane.name} of {heading(image)}")
-            # Moments share one pass: report its cost once.
-            if plane.report is not None and costs and costs not in reported:
+            # Moments share one pass, whose cost is reported once.
+            if plane.report is not None and costs and costs not in told:
                 say(report_line(plane.report))
-                reported.append(costs)
+                told.append(costs)
         return None
 
     return common.each(make)
 
 
-#: Options for overlays on a picture.
-OVER = ("overlay", "overlay-levels", "outline")
-#: Options that do not apply to several maps in one picture.
+#: Options with which others have no meaning: maps in one picture are drawn with fewer of them.
 _OF_ONE_MAP = ("keep-axis", "report", "contours", "levels", *OVER)
 ALONE = {
     "bare": ("contours", "levels", "scale-bar", *OVER, *PAPER),
@@ -319,7 +274,7 @@ def _save(figure: Any, image: Image, files: Files, drawing: Drawing, json: bool)
 
 
 def _moments(orders: str | None) -> list[str]:
-    """Return the names of the moments in a list of orders."""
+    """Return the names of the moments that a list of orders asks for."""
     if orders is None:
         return []
     names = [f"moment{order.strip()}" for order in orders.split(",")]
@@ -331,14 +286,14 @@ def _moments(orders: str | None) -> list[str]:
 
 
 def _named(output: str, name: str) -> str:
-    """Return the output of one map: its name is appended to the stem."""
+    """Return the name of one output of several."""
     path = Path(output)
     return str(path.with_name(f"{path.stem}-{name}{path.suffix}")) if name else output
 
 
 @dataclass(frozen=True)
 class Maps:
-    """Options for collapsing channels to maps."""
+    """The options that say how channels become maps."""
 
     common: Common
     pixels: PixelOptions
@@ -347,19 +302,14 @@ class Maps:
     line: dict[str, Any]
 
     def planes(self, image: Image, names: list[str]) -> Iterator[tuple[str, Plane]]:
-        """Yield the requested maps in the order of ``names``; moments are computed together."""
-        selection = self.pixels.selection
-        map_options = self.options
-        options = [
-            map_options.threshold,
-            map_options.mask,
-            map_options.keep_axis or None,
-            *self.line.values(),
-        ]
+        """Make the requested maps, moments together, in the order of their names."""
+        chosen = self.pixels.selection
+        asked = self.options
+        options = [asked.threshold, asked.mask, asked.keep_axis or None, *self.line.values()]
         of_cubes = bool(
             names
-            or selection.channels is not None
-            or selection.regions
+            or chosen.channels is not None
+            or chosen.regions
             or any(value is not None for value in options)
         )
         is_flat = sum(length > 1 for length in image.shape) <= 2
@@ -375,31 +325,28 @@ class Maps:
             return
         cube = self.pixels.of(image, *self._conditions(image))
         orders = [name for name in names if name in MOMENTS]
-        results: dict[str, Plane] = {}
+        made: dict[str, Plane] = {}
         if orders:
             numbers = [MOMENTS[name] for name in orders]
             with self.common.meter("moments") as progress:
                 planes = cube.moments(
-                    numbers, keep_axis=map_options.keep_axis, **self.line, progress=progress
+                    numbers, keep_axis=asked.keep_axis, **self.line, progress=progress
                 )
-            results = dict(zip(orders, planes, strict=True))
+            made = dict(zip(orders, planes, strict=True))
         for name in names or ["mean"]:
-            if name not in results:
+            if name not in made:
                 of_line = name.endswith("_coordinate")
-                # The unit is for coordinates: statistics beside moments keep the unit of pixels.
+                # Units are for coordinates: statistics beside moments have that of the pixels.
                 line = self.line if of_line or not orders else {}
                 with self.common.meter(name) as progress:
                     plane = cube.collapse(
-                        cast("Any", name),
-                        keep_axis=map_options.keep_axis,
-                        **line,
-                        progress=progress,
+                        cast("Any", name), keep_axis=asked.keep_axis, **line, progress=progress
                     )
-                results[name] = _from_one(plane) if name.endswith("_channel") else plane
-            yield name, results[name]
+                made[name] = _from_one(plane) if name.endswith("_channel") else plane
+            yield name, made[name]
 
     def _conditions(self, image: Image) -> list[Any]:
-        """Return the conditions of the mask and the threshold."""
+        """Return the mask and the threshold, in the unit of the values."""
         mask, threshold = self.options.mask, self.options.threshold
         conditions: list[Any] = [] if mask is None else [Path(mask)]
         if threshold is not None:
@@ -419,7 +366,7 @@ class Maps:
 
 
 def _from_one(plane: Plane) -> Plane:
-    """Convert channel numbers to count from 1, as the command line and FITS do."""
+    """Count channels from 1, as the command line and FITS do."""
     name = plane.name.replace("(from 0)", "(from 1)")
     cards = [
         card._replace(value=str(card.value).replace("(from 0)", "(from 1)"))
@@ -441,20 +388,18 @@ def _draw(
         return
     name = "" if plane.name == "pixels" else plane.name
     options = drawing.options | over.options(common) | {"scale_bar": drawing.bar}
-    picture_title = drawing.paper.titled(title(image, name))
-    drawing.paper.save(
-        plane_figure(plane, title=picture_title, **options), output, overwrite=overwrite
-    )
+    named = drawing.paper.titled(title(image, name))
+    drawing.paper.save(plane_figure(plane, title=named, **options), output, overwrite=overwrite)
 
 
 def _as_json(image: Image, plane: Plane, outputs: list[str]) -> dict[str, Any]:
-    finite = plane.values[np.isfinite(plane.values)]
+    good = plane.values[np.isfinite(plane.values)]
     return described(
         image,
         output=outputs[0] if len(outputs) == 1 else outputs,
         statistic=plane.name,
         output_naxis=list(reversed(plane.as_written()[0].shape)),
         output_unit=plane.unit,
-        min=float(finite.min()) if finite.size else None,
-        max=float(finite.max()) if finite.size else None,
+        min=float(good.min()) if good.size else None,
+        max=float(good.max()) if good.size else None,
     )

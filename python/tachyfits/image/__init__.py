@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tachyfits.image.measuring import region_names
     from tachyfits.image.operations import for_pictures
     from tachyfits.image.order_statistics import order_arrays
+    from tachyfits.image.polarisation import PolarisationVectors, polarisation_vectors
     from tachyfits.image.rectangles import MODES, extent_on_image, slices_of
     from tachyfits.image.reductions import reduced_arrays
     from tachyfits.image.reshape import BlockStatistic, Remainder
@@ -42,6 +43,7 @@ __getattr__ = interface(
         "flux": ("flux_values",),
         "measuring": ("region_names",),
         "order_statistics": ("order_arrays",),
+        "polarisation": ("PolarisationVectors", "polarisation_vectors"),
         "rectangles": ("MODES", "extent_on_image", "slices_of"),
         "reductions": ("reduced_arrays",),
         "reshape": ("BlockStatistic", "Remainder"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tachyfits.base.rooms import interface
 
 if TYPE_CHECKING:
+    from tachyfits.interop.arrow import arrow_in_ascii
     from tachyfits.interop.parquet_metadata import said_of_columns
     from tachyfits.interop.region_files import parts_of_text
     from tachyfits.interop.regions import region_of_astropy
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __getattr__ = interface(
     __name__,
     {
+        "arrow": ("arrow_in_ascii",),
         "parquet_metadata": ("said_of_columns",),
         "region_files": ("parts_of_text",),
         "regions": ("region_of_astropy",),

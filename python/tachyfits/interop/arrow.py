@@ -373,3 +373,20 @@ def whole_numbers(values: Any) -> Any:
         except pa.ArrowInvalid:
             continue
     return None
+
+
+def arrow_in_ascii(table: Any) -> Any:
+    r"""Return an Arrow table with text that FITS has: é becomes \xe9."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for place, field in enumerate(table.schema):
+        column = table.column(place)
+        is_text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+        if is_text and not pc.all(pc.string_is_ascii(column)).as_py():
+            cells = [
+                None if cell is None else cell.encode("ascii", "backslashreplace").decode()
+                for cell in column.to_pylist()
+            ]
+            table = table.set_column(place, field.name, pa.array(cells, type=pa.string()))
+    return table

@@ -9,12 +9,15 @@ from tachyfits.plot._histogram import histogram_figure
 from tachyfits.plot._labels import title_of
 from tachyfits.plot._limits import limits_of
 from tachyfits.plot._maps import channel_figure
+from tachyfits.plot._marks import Catalogue, Vectors
 from tachyfits.plot._panels import figure
 from tachyfits.plot._plane import colormap_of, plane_figure, save_pixels
 from tachyfits.plot._pv import pv_figure
 from tachyfits.plot._spectrum import spectrum_figure
 
 __all__ = [
+    "Catalogue",
+    "Vectors",
     "channel_figure",
     "colormap_of",
     "figure",

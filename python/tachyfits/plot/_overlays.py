@@ -1,4 +1,4 @@
-"""Things drawn over a plane: a scale bar, contours of another image, outlines of regions."""
+"""Things drawn over a plane: a scale bar, contours of another image, outlines of regions, marks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 
 from tachyfits import CompoundRegion, Plane, Region
 from tachyfits.base import either, foreign_errors, usage
-from tachyfits.image import border_of, image_of_array
+from tachyfits.image import border_of
+from tachyfits.plot._marks import Catalogue, Vectors, image_of
 from tachyfits.text import ANGLE, asked_quantity, listed_regions
 
 if TYPE_CHECKING:
@@ -119,6 +120,21 @@ def draw_other(axes: Any, other: Plane, levels: Sequence[float]) -> None:
     axes.set_ylim(limits[1])
 
 
+def listed_overlays(overlay: Any) -> list[Plane | Catalogue | Vectors]:
+    """Return what is drawn over a plane as a list."""
+    if overlay is None:
+        return []
+    overlays = list(overlay) if isinstance(overlay, (list, tuple)) else [overlay]
+    for one in overlays:
+        if not isinstance(one, (Plane, Catalogue, Vectors)):
+            raise usage(
+                f"invalid overlay: expected a plane, a catalogue or vectors, found "
+                f"{type(one).__name__}",
+                either("give image.plane(), tachyfits.plot.Catalogue(table) or a list of them"),
+            )
+    return overlays
+
+
 def draw_regions(axes: Any, regions: Any, plane: Plane, first: tuple[float, float]) -> None:
     """Draw the borders of regions in pixels of the plane or on the sky.
 
@@ -126,8 +142,7 @@ def draw_regions(axes: Any, regions: Any, plane: Plane, first: tuple[float, floa
     """
     from matplotlib.patheffects import withStroke
 
-    values, header = plane.as_written()
-    image = image_of_array(np.ascontiguousarray(values), header, plane.companions)
+    image = image_of(plane)
     around = [withStroke(linewidth=2.6, foreground=_DARK, alpha=0.6)]
     for item in listed_regions(regions)[0]:
         for part in _shapes_of(item):

@@ -26,7 +26,8 @@ from tachyfits.plot._labels import (
     with_unit,
 )
 from tachyfits.plot._limits import limits_of, noise_of, round_values, sample, stretched
-from tachyfits.plot._overlays import draw_other, draw_regions, draw_scale_bar
+from tachyfits.plot._marks import Catalogue, Vectors, draw_points, draw_vectors
+from tachyfits.plot._overlays import draw_other, draw_regions, draw_scale_bar, listed_overlays
 from tachyfits.text import is_celestial, is_latitude
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
     #: Contours: whether, how many, or at which values.
     Contours = bool | int | Sequence[float] | None
+
+    #: Drawn over a plane: contours of another one, points, vectors.
+    Overlay = Plane | Catalogue | Vectors
 
 #: Pixels without a value: a grey that no colour map here has.
 BLANK_COLOUR = "#a6a6a6"
@@ -77,7 +81,7 @@ def plane_figure(
     title: str | None = None,
     label: str | None = None,
     scale_bar: Any = False,
-    overlay: Plane | None = None,
+    overlay: Overlay | Sequence[Overlay] | None = None,
     overlay_levels: Sequence[float] | int = 5,
     regions: Any = None,
     ax: Axes | None = None,
@@ -102,7 +106,8 @@ def plane_figure(
         True: a bar of a round angle; or its angle, "30arcsec". It needs sky coordinates.
     overlay, overlay_levels
         Another plane of the sky, drawn as contours where its own coordinates put them, and the
-        values or the number of these.
+        values or the number of these; or the points of a `Catalogue`, or the `Vectors` of a
+        polarisation; or a list of them.
     regions
         Regions whose borders are drawn, as `tachyfits.region` takes them: in pixels of the plane,
         or on the sky; one or a list.
@@ -179,7 +184,7 @@ class Over:
 
     contours: Contours = None
     scale_bar: Any = False
-    overlay: Plane | None = None
+    overlay: Overlay | Sequence[Overlay] | None = None
     overlay_levels: Sequence[float] | int = 5
     regions: Any = None
 
@@ -196,9 +201,12 @@ def draw_plane(
 ) -> Axes:
     """Draw a plane into a place of a figure, as `axes_at` takes it."""
     sky, over = sky_of(plane), over or Over()
-    if sky is None and (over.scale_bar or over.overlay is not None):
+    overlays = listed_overlays(over.overlay)
+    by_sky = [one for one in overlays if not isinstance(one, Catalogue)]
+    if sky is None and (over.scale_bar or by_sky):
         raise usage(
-            "a scale bar and contours of another image need sky coordinates, which the plane lacks",
+            "a scale bar, vectors and contours of another image need sky coordinates, which the "
+            "plane lacks",
             "leave them out",
         )
     axes: Axes = axes_at(figure, place, sky)
@@ -232,8 +240,13 @@ def draw_plane(
     outline = beam_outline(plane.header)
     if outline is not None:
         draw_beam(axes, outline, (columns, rows), x.first)
-    if over.overlay is not None:
-        draw_other(axes, over.overlay, _levels_of(over.overlay, over.overlay_levels))
+    for one in overlays:
+        if isinstance(one, Catalogue):
+            draw_points(axes, one, plane, (x.first, y.first), (x.step, y.step))
+        elif isinstance(one, Vectors):
+            draw_vectors(axes, one)
+        else:
+            draw_other(axes, one, _levels_of(one, over.overlay_levels))
     if over.regions is not None:
         draw_regions(axes, over.regions, plane, (x.first, y.first))
     if over.scale_bar:

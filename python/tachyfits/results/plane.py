@@ -44,7 +44,7 @@ class PictureOptions(TypedDict, total=False):
     title: str | None
     label: str | None
     scale_bar: Any
-    overlay: Plane | None
+    overlay: Any
     overlay_levels: Any
     regions: Any
     ax: Any

@@ -21,9 +21,10 @@ import numpy as np
 
 import tachyfits as tf
 from tachyfits.base import foreign_errors
-from tachyfits.interop import open_table_file
+from tachyfits.interop import arrow_in_ascii, open_table_file
 from tachyfits.server.cones import answer_of
 from tachyfits.server.errors import NotFound, RequestError, TooLarge
+from tachyfits.server.parameters import numbers_of
 from tachyfits.server.state import State
 from tachyfits.server.targets import ENDINGS
 
@@ -52,6 +53,9 @@ _COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"PK\x03\x04", b"\x1f\x9d")
 _MOST_ELEMENTS = 1 << 16
 _ARRAYSIZE = re.compile(r"""\barraysize\s*=\s*["']([^"']*)""", re.IGNORECASE)
 
+#: Frames of columns of positions: a pattern.
+FRAME = "^(icrs|fk5|fk4|galactic|supergalactic|ecliptic|pixels)$"
+
 #: Values of RADESYS by the systems of COOSYS; galactic columns say it by their UCDs.
 _SYSTEMS = {"icrs": "ICRS", "eq_fk5": "FK5", "eq_fk4": "FK4"}
 
@@ -67,6 +71,44 @@ class Source:
     number: int | None = None
     service: str | None = None
     cone: tuple[float, float, float] | None = None
+
+
+def source_of(
+    catalogue: str | None, table: int | None, service: str | None, cone: str | None
+) -> Source:
+    """Return the source that parameters name.
+
+    Raises
+    ------
+    RequestError
+        They name two, or an invalid cone.
+    """
+    if (service is None) != (cone is None):
+        raise RequestError("give both service and cone, or neither")
+    if service is None or cone is None:
+        return Source(catalogue, table)
+    if catalogue is not None or table is not None:
+        raise RequestError("give catalogue and table, or service and cone")
+    numbers = numbers_of(cone, "cone", most=3)
+    if len(numbers) != 3 or abs(numbers[1]) > 90 or not 0 < numbers[2] <= 180:
+        raise RequestError(
+            f"invalid cone {cone!r}: expected right ascension, declination within 90 degrees, and "
+            "a radius of at most 180 degrees"
+        )
+    return Source(service=service, cone=(numbers[0] % 360, numbers[1], numbers[2]))
+
+
+def names_of(longitude: str | None, latitude: str | None) -> tuple[str, str] | None:
+    """Return the columns that parameters name; None without both.
+
+    Raises
+    ------
+    RequestError
+        One of them is missing.
+    """
+    if (longitude is None) != (latitude is None):
+        raise RequestError("give both longitude and latitude, or neither")
+    return None if longitude is None or latitude is None else (longitude, latitude)
 
 
 @dataclass(frozen=True)
@@ -275,22 +317,19 @@ def fits_of_columnar(content: bytes, ending: str) -> bytes:
         path = Path(folder) / f"catalogue{ending.lower()}"
         path.write_bytes(content)
         table = open_table_file(str(path)).read(None)
-    tf.write(stream, _arrow_in_ascii(table))
+    tf.write(stream, arrow_in_ascii(table))
     return stream.getvalue()
 
 
-def _arrow_in_ascii(table: Any) -> Any:
-    r"""Return an Arrow table with text that FITS has: é becomes \xe9."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def column_named(table: tf.Table, name: str) -> tf.TableColumn:
+    """Return a column by its name.
 
-    for place, field in enumerate(table.schema):
-        column = table.column(place)
-        is_text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
-        if is_text and not pc.all(pc.string_is_ascii(column)).as_py():
-            cells = [
-                None if cell is None else cell.encode("ascii", "backslashreplace").decode()
-                for cell in column.to_pylist()
-            ]
-            table = table.set_column(place, field.name, pa.array(cells, type=pa.string()))
-    return table
+    Raises
+    ------
+    NotFound
+        No column has it.
+    """
+    try:
+        return table.column(name)
+    except KeyError:
+        raise NotFound(f"no column is named {name!r:.100}") from None

@@ -8,16 +8,14 @@ are averaged first.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 import tachyfits as tf
-from tachyfits.base import foreign_errors
 from tachyfits.header import polarisations_of
-from tachyfits.image import image_of_pixels
+from tachyfits.image import PolarisationVectors, polarisation_vectors
 from tachyfits.results import with_unit
 from tachyfits.server.errors import RequestError, TooLarge
 from tachyfits.server.parameters import others_of
@@ -33,31 +31,6 @@ INTENSITY, ANGLE = "linear_polarization", "polarization_angle"
 
 #: Maximum number of vectors of an answer.
 _MOST_VECTORS = 50_000
-
-
-@dataclass(frozen=True)
-class Vectors:
-    """Directions of polarisation over an image.
-
-    Attributes
-    ----------
-    x, y
-        Pixels from 1.
-    dx, dy
-        The direction in pixels, as a unit vector; its sign has no meaning.
-    angle
-        Angle from north through east, degrees.
-    intensity
-        Polarised intensity in ``unit``.
-    """
-
-    x: NDArray[Any]
-    y: NDArray[Any]
-    dx: NDArray[Any]
-    dy: NDArray[Any]
-    angle: NDArray[Any]
-    intensity: NDArray[Any]
-    unit: str | None
 
 
 def stokes_of(view: View) -> tuple[int, list[str]] | None:
@@ -109,6 +82,21 @@ def _of_stokes(
     RequestError
         The image does not have this Stokes parameter.
     """
+    channel, others = stokes_place(view, name, collapse.others)
+    if channel is not None:
+        section = view.section(channel, others_of(others))
+        return view.cube.cutout(section=(*section, *part)).plane()
+    return compute(replace(collapse, others=others, pol=None))
+
+
+def stokes_place(view: View, name: str, others: str | None) -> tuple[int | None, str | None]:
+    """Return where a Stokes parameter is: a pixel along z, or None, and the parameter ``others``.
+
+    Raises
+    ------
+    RequestError
+        The image does not have this Stokes parameter.
+    """
     stokes = stokes_of(view)
     if stokes is None or name not in stokes[1]:
         stokes_text = f"it has {', '.join(stokes[1])}" if stokes else "it has no STOKES axis"
@@ -120,15 +108,33 @@ def _of_stokes(
     if axis < 2:
         raise RequestError("the STOKES axis is x or y of the image: it has no planes of Q and U")
     if axis == 2:
-        section = view.section(pixel, others_of(collapse.others))
-        return view.cube.cutout(section=(*section, *part)).plane()
-    others = list(others_of(collapse.others)) or [1] * (view.cube.ndim - 3)
-    others += [1] * (view.cube.ndim - 3 - len(others))
-    others[axis - 3] = pixel
-    return compute(replace(collapse, others=",".join(map(str, others)), pol=None))
+        return pixel, others
+    numbers = list(others_of(others)) or [1] * (view.cube.ndim - 3)
+    numbers += [1] * (view.cube.ndim - 3 - len(numbers))
+    numbers[axis - 3] = pixel
+    return None, ",".join(map(str, numbers))
 
 
-def vectors_of(asked: Asked, collapse: Collapse, step: int, least: float | None) -> Vectors:
+def q_and_u(asked: Asked, collapse: Collapse, step: int) -> tuple[tf.Plane, tf.Plane]:
+    """Return the means of Stokes Q and U over channels, for vectors of blocks of pixels.
+
+    Raises
+    ------
+    TooLarge
+        There are too many blocks.
+    """
+    view = asked.view
+    if (view.width // step) * (view.height // step) > _MOST_VECTORS:
+        raise TooLarge(f"more than {_MOST_VECTORS} vectors: use a larger step")
+    plain = replace(collapse, statistic="mean", threshold=None)
+    whole = slice(None), slice(None)
+    q, u = (_of_stokes(plain, view, name, lambda one: one.plane(asked), whole) for name in "QU")
+    return q, u
+
+
+def vectors_of(
+    asked: Asked, collapse: Collapse, step: int, least: float | None
+) -> PolarisationVectors:
     """Return one vector per block of pixels, from the means of Q and U in the block.
 
     Parameters
@@ -143,44 +149,5 @@ def vectors_of(asked: Asked, collapse: Collapse, step: int, least: float | None)
     TooLarge
         There are too many blocks.
     """
-    view = asked.view
-    if (view.width // step) * (view.height // step) > _MOST_VECTORS:
-        raise TooLarge(f"more than {_MOST_VECTORS} vectors: use a larger step")
-    sky = view.required_sky
-    mean_collapse = replace(collapse, statistic="mean", threshold=None)
-    full_plane = slice(None), slice(None)
-    q, u = (
-        _of_stokes(mean_collapse, view, name, lambda component: component.plane(asked), full_plane)
-        for name in "QU"
-    )
-    means = [_blocks(plane.values, step) for plane in (q, u)]
-    intensity: NDArray[Any] = np.hypot(*means)
-    angle: NDArray[Any] = np.degrees(np.arctan2(means[1], means[0])) / 2
-    rows, columns = np.nonzero(intensity > 0 if least is None else intensity >= max(least, 0.0))
-    x, y = (index * step + (step - 1) / 2 for index in (columns, rows))
-    intensity, angle = intensity[rows, columns], angle[rows, columns]
-    if not len(x):
-        return Vectors(x, y, x, y, angle, intensity, q.unit)
-    import astropy.units as units
-
-    with foreign_errors("the vectors have no place on the sky", "show the angle"):
-        positions = sky.positions(x, y)
-        tips = positions.directional_offset_by(angle * units.deg, min(sky.scales) * units.deg)
-        dx, dy = (end - start for end, start in zip(sky.pixels_of(tips), (x, y), strict=True))
-    length = np.hypot(dx, dy)
-    valid = np.isfinite(length) & (length > 0)
-    x, y, dx, dy, length, angle, intensity = (
-        values[valid] for values in (x, y, dx, dy, length, angle, intensity)
-    )
-    return Vectors(x + 1, y + 1, dx / length, dy / length, angle, intensity, q.unit)
-
-
-def _blocks(values: NDArray[np.float64], step: int) -> NDArray[np.float64]:
-    """Return the means of complete blocks; NaN for a block without defined pixels."""
-    if step == 1:
-        return values
-    if min(values.shape) < step:
-        return np.empty((0, 0))
-    image = image_of_pixels(np.ascontiguousarray(values), [], "the plane")
-    means: NDArray[np.float64] = image.rebin((step, step)).read()
-    return means
+    q, u = q_and_u(asked, collapse, step)
+    return polarisation_vectors(q, u, asked.view.required_sky, step, least)

@@ -40,6 +40,7 @@ from tachyfits.server.decoding import tile_bytes
 from tachyfits.server.errors import RequestError, TooLarge
 from tachyfits.server.parameters import others_of
 from tachyfits.server.settings import GIBIBYTE
+from tachyfits.table import Frame
 from tachyfits.text import Range, numpy_index, parse_region
 
 _T = TypeVar("_T")
@@ -212,18 +213,14 @@ class View:
         return region
 
     @property
-    def required_sky(self) -> Sky:
-        """The sky of x and y.
+    def frame(self) -> Frame:
+        """The pixels of a plane, and the sky that x and y have."""
+        return Frame(self.width, self.height, self.cube.coordinates.sky)
 
-        Raises
-        ------
-        RequestError
-            x and y are not celestial axes.
-        """
-        sky = self.cube.coordinates.sky
-        if sky is None or sky.axes != (1, 2):
-            raise RequestError("the image has no sky coordinates along x and y: use pixels")
-        return sky
+    @property
+    def required_sky(self) -> Sky:
+        """The sky of x and y; an error if they are not the axes of the sky."""
+        return self.frame.required_sky
 
     def cutout(self, choice: Choice) -> tf.Image:
         """Return a lazy cutout of the cube as an image with the axes of the file.

@@ -10,8 +10,17 @@ if TYPE_CHECKING:
     from tachyfits.table.columns import columns_of
     from tachyfits.table.display import columns_of_text, own_digits
     from tachyfits.table.part import Part
+    from tachyfits.table.points import (
+        Frame,
+        Places,
+        Points,
+        cone_of,
+        places_of,
+        points_of,
+        ucd_of,
+    )
     from tachyfits.table.rows import resolve_rows
-    from tachyfits.table.sky import cone_condition, position_columns
+    from tachyfits.table.sky import cone_condition
 
 __getattr__ = interface(
     __name__,
@@ -19,7 +28,8 @@ __getattr__ = interface(
         "columns": ("columns_of",),
         "display": ("columns_of_text", "own_digits"),
         "part": ("Part",),
+        "points": ("Frame", "Places", "Points", "cone_of", "places_of", "points_of", "ucd_of"),
         "rows": ("resolve_rows",),
-        "sky": ("cone_condition", "position_columns"),
+        "sky": ("cone_condition",),
     },
 )

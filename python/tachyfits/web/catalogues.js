@@ -36,6 +36,9 @@ const CIRCLES = 3000;
 /** Screen pixels around a point that take hold of it. */
 const GRIP = 10;
 
+/** Milliseconds after a drag until the canvas is drawn anew. */
+const REST = 300;
+
 /** Points of a layer, sorted by cells of a grid over the image, rows of cells from below. */
 export class PointGrid {
   /**
@@ -136,7 +139,9 @@ export class Catalogues {
     this.current = null;
     /** Called after layers, their points or the selected row changed. */
     this.changed = () => {};
-    this.drawn = "";
+    /** The view that the canvas was drawn for: all of it except the centre, and this. */
+    this.drawn = { view: "", centre: [0, 0], x: 0, y: 0 };
+    this.rest = 0;
     /** Place of the canvas in the cell of the image, and its pixels per pixel of the screen. */
     this.box = { x: 0, y: 0, ratio: 1 };
     this.version = 0;
@@ -263,10 +268,11 @@ export class Catalogues {
     this.canvas.hidden = !shown.length || !dataset || !viewer.width;
     if (this.canvas.hidden || !dataset) return;
     const { total, canvas } = viewer;
-    const key = [...centre, scale, layout, place, viewer.cells.length, total.width, total.height, canvas.width, this.version].join(" ");
-    if (key === this.drawn) return;
-    this.drawn = key;
+    const view = [scale, layout, place, viewer.cells.length, total.width, total.height, canvas.width, this.version].join(" ");
+    if (view === this.drawn.view && this.move(dataset)) return;
+    clearTimeout(this.rest);
     this.cover(dataset);
+    this.drawn = { view, centre, x: this.box.x, y: this.box.y };
     const context = this.canvas.getContext("2d");
     if (!context) return;
     const { x, y, ratio } = this.box;
@@ -287,14 +293,54 @@ export class Catalogues {
     for (const layer of shown) this.mark(context, layer);
   }
 
-  /** Let the canvas cover what is seen of the image, and no more: its pixels are sent to the screen. @param {import("./state.js").Dataset} dataset */
-  cover({ width, height }) {
+  /**
+   * Move the canvas with the image, by whole pixels; say whether it covers what is seen of the image.
+   *
+   * It does if all of the image was in view when it was drawn: then a million points are drawn once for a drag.
+   * @param {import("./state.js").Dataset} dataset
+   */
+  move(dataset) {
+    const { viewer, store } = this.app;
+    const { centre, scale } = store.state;
+    const { ratio } = this.box;
+    const [dx, dy] = [this.drawn.centre[0] - centre[0], centre[1] - this.drawn.centre[1]].map((by) => Math.round(by * scale * ratio) / ratio);
+    const [x, y] = [this.drawn.x + dx, this.drawn.y + dy];
+    if (x === this.box.x && y === this.box.y) return true;
+    const seen = this.extent(dataset, 0);
+    const [right, bottom] = [x + this.canvas.width / ratio, y + this.canvas.height / ratio];
+    // In cells beside each other it would lie over its neighbours.
+    if (viewer.cells.length > 1 || x > seen.x || y > seen.y || right < seen.right || bottom < seen.bottom) return false;
+    this.box = { x, y, ratio };
+    this.canvas.style.transform = `translate(${dx}px, ${dy}px)`;
+    clearTimeout(this.rest);
+    const rest = () => {
+      if (viewer.down.size) {
+        this.rest = setTimeout(rest, REST);
+        return;
+      }
+      this.drawn.view = "";
+      viewer.redraw();
+    };
+    this.rest = setTimeout(rest, REST);
+    return true;
+  }
+
+  /** The part of the cell that has the image, and pixels around it. @param {import("./state.js").Dataset} dataset @param {number} around */
+  extent({ width, height }, around) {
     const { viewer } = this.app;
     const cell = viewer.cellOf(null);
     const [a, b] = [viewer.toScreen({ x: 0.5, y: height + 0.5 }), viewer.toScreen({ x: width + 0.5, y: 0.5 })];
-    const [x, y] = [a.x, a.y].map((at) => Math.max(0, Math.floor(at) - GRIP));
-    const right = Math.min(Math.ceil(cell.width), Math.ceil(b.x) + GRIP);
-    const bottom = Math.min(Math.ceil(cell.height), Math.ceil(b.y) + GRIP);
+    const [x, y] = [a.x, a.y].map((at) => Math.max(0, Math.floor(at) - around));
+    const right = Math.min(Math.ceil(cell.width), Math.ceil(b.x) + around);
+    const bottom = Math.min(Math.ceil(cell.height), Math.ceil(b.y) + around);
+    return { x, y, right, bottom };
+  }
+
+  /** Let the canvas cover what is seen of the image, and no more: its pixels are sent to the screen. @param {import("./state.js").Dataset} dataset */
+  cover(dataset) {
+    const { viewer } = this.app;
+    const cell = viewer.cellOf(null);
+    const { x, y, right, bottom } = this.extent(dataset, GRIP);
     const ratio = viewer.canvas.width / viewer.total.width;
     this.box = { x, y, ratio };
     const [wide, tall] = [Math.max(1, right - x), Math.max(1, bottom - y)];
@@ -304,7 +350,7 @@ export class Catalogues {
       this.canvas.height = h;
     }
     // The server's policy forbids attributes of style.
-    Object.assign(this.canvas.style, { left: `${cell.x + x}px`, top: `${cell.y + y}px`, width: `${wide}px`, height: `${tall}px` });
+    Object.assign(this.canvas.style, { left: `${cell.x + x}px`, top: `${cell.y + y}px`, width: `${wide}px`, height: `${tall}px`, transform: "" });
   }
 
   /** @param {CanvasRenderingContext2D} context @param {{layer: Layer, runs: number[]}[]} many */

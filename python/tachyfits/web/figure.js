@@ -8,6 +8,15 @@ import { hasArea, textOf } from "./regions.js";
 /** Names of matplotlib for the colour maps of the page that have others. @type {Record<string, string>} */
 const MAPS = { grey: "gray", heat: "afmhot", "red-blue": "RdBu_r" };
 
+/** The parameters of a catalogue of a figure. @param {import("./catalogues.js").Layer} layer */
+function pointsOf({ source, columns, where, colour }) {
+  const found = new URLSearchParams();
+  for (const [key, value] of Object.entries({ ...source, ...columns, where: where || null, color: colour })) {
+    if (value !== null && value !== undefined) found.set(key, String(value));
+  }
+  return found.toString();
+}
+
 /** @param {import("./main.js").App} app */
 export function figureGroup(app) {
   const { store, viewer } = app;
@@ -18,7 +27,9 @@ export function figureGroup(app) {
   const title = make("input", { type: "text", maxlength: 200, placeholder: "The object", "aria-label": "Title of the figure", spellcheck: false });
   const withRegions = make("input", { type: "checkbox" });
   const withContours = make("input", { type: "checkbox" });
-  withRegions.checked = withContours.checked = true;
+  const withCatalogues = make("input", { type: "checkbox" });
+  const withVectors = make("input", { type: "checkbox" });
+  for (const input of [withRegions, withContours, withCatalogues, withVectors]) input.checked = true;
   const command = make("textarea", { rows: 3, readonly: true, "aria-label": "Command line", spellcheck: false });
   const python = make("textarea", { rows: 8, readonly: true, "aria-label": "Python lines", spellcheck: false });
   const note = make("p", { class: "note", role: "status" });
@@ -40,8 +51,11 @@ export function figureGroup(app) {
     const other = drawnContours?.of.id ? drawnContours : null;
     const levels = drawnContours && !other ? drawnContours.levels.join(",") : null;
     const over = other ? { overlay: other.of.id, overlay_hdu: other.of.hdu, overlay_channel: other.of.channel, overlay_collapse: other.of.collapse, overlay_others: other.of.others, overlay_levels: other.levels.join(",") } : {};
+    const points = withCatalogues.checked ? app.catalogues.layers.filter((layer) => layer.shown && layer.points) : [];
+    const vectors = withVectors.checked ? app.vectors : null;
+    const marks = { catalogues: points.map(pointsOf).join("\n") || null, vectors: vectors?.step, vectors_channels: vectors?.channels, vectors_least: vectors?.least };
     const body = withRegions.checked ? regions.filter((region) => region.values.length && (hasArea(region) || region.kind === "line")).map(textOf).join("\n") : "";
-    return { body, asked: { ...plane, low, high, stretch: drawn, colormap: name, levels, ...over, scale_bar: scaleBar && store.state.dataset?.coordinates.sky ? true : null, width, title: title.value.trim() || null } };
+    return { body, asked: { ...plane, low, high, stretch: drawn, colormap: name, levels, ...over, ...marks, scale_bar: scaleBar && store.state.dataset?.coordinates.sky ? true : null, width, title: title.value.trim() || null } };
   }
 
   async function save() {
@@ -83,6 +97,7 @@ export function figureGroup(app) {
     row("Size", widths, formats),
     row("Title", title),
     make("div", { class: "check" }, make("label", { class: "check" }, withRegions, "Regions"), make("label", { class: "check" }, withContours, "Contours")),
+    make("div", { class: "check" }, make("label", { class: "check" }, withCatalogues, "Catalogues"), make("label", { class: "check" }, withVectors, "Vectors")),
     make("div", { class: "buttons" }, make("button", { type: "button", class: "primary", onclick: () => void save() }, "Draw the figure"), make("button", { type: "button", onclick: () => void showLines() }, "Command and Python")),
     lines,
     note,

@@ -62,6 +62,8 @@ export class App {
     this.maps = new Maps(this);
     this.contours = new ContourLines(this);
     this.catalogues = new Catalogues(this);
+    /** @type {import("./api.js").Parameters | null} the vectors of polarisation over the image */
+    this.vectors = null;
     this.panel = new Panel(this);
     this.cutsWanted = false;
     /** Whether the cuts are those of a link. */

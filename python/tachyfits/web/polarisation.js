@@ -63,6 +63,7 @@ export function polarisationGroup(app) {
       const [dx, dy] = [found.dx[i] * half, found.dy[i] * half];
       return [{ x: x - dx, y: found.y[i] - dy }, { x: x + dx, y: found.y[i] + dy }];
     });
+    app.vectors = asked;
     overlay.lines.set("vectors", { lines, labels: [], colour: "#7ef0c9", dashed: false });
     note.textContent = `${lines.length} vectors of channels ${first} to ${last}; the longest is ${Number(most.toPrecision(4))} ${unit(found.unit)}.`;
     viewer.redraw();
@@ -74,6 +75,7 @@ export function polarisationGroup(app) {
     for (const button of buttons.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.dataset.operation === layer.operation));
     if (!shown.checked || content.hidden) {
       asking.stop();
+      app.vectors = null;
       overlay.lines.delete("vectors");
       note.textContent = "The intensity has no correction for noise, which makes it too large.";
       viewer.redraw();

@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 import tachyfits as tf
 from tachyfits.server.answers import json_bytes
 from tachyfits.server.asked import Asked, answered
-from tachyfits.server.catalogue_points import (
-    Places,
-    Points,
+from tachyfits.server.catalogues import (
+    FRAME,
+    Catalogue,
+    Source,
     column_named,
-    cone_of,
-    places_of,
-    points_of,
-    ucd_of,
+    names_of,
+    opened,
+    source_of,
 )
-from tachyfits.server.catalogues import Catalogue, Source, opened
-from tachyfits.server.errors import RequestError, TooLarge
-from tachyfits.server.parameters import At, numbers_of
+from tachyfits.server.errors import RequestError, Superseded, TooLarge
+from tachyfits.server.parameters import At
+from tachyfits.table import Places, Points, cone_of, places_of, points_of, ucd_of
 
 router = APIRouter()
 
@@ -58,19 +58,7 @@ async def _source(
               "ICRS, degrees.", examples=["83.6,22.0,0.1"]),
     ] = None,
 ) -> Source:  # fmt: skip
-    if (service is None) != (cone is None):
-        raise RequestError("give both service and cone, or neither")
-    if service is None or cone is None:
-        return Source(catalogue, table)
-    if catalogue is not None or table is not None:
-        raise RequestError("give catalogue and table, or service and cone")
-    numbers = numbers_of(cone, "cone", most=3)
-    if len(numbers) != 3 or abs(numbers[1]) > 90 or not 0 < numbers[2] <= 180:
-        raise RequestError(
-            f"invalid cone {cone!r}: expected right ascension, declination within 90 degrees, and "
-            "a radius of at most 180 degrees"
-        )
-    return Source(service=service, cone=(numbers[0] % 360, numbers[1], numbers[2]))
+    return source_of(catalogue, table, service, cone)
 
 
 async def _names(
@@ -84,16 +72,11 @@ async def _names(
     ] = None,
     frame: Annotated[
         str | None,
-        Query(pattern="^(icrs|fk5|fk4|galactic|supergalactic|ecliptic|pixels)$",
-              description="Frame of the columns, or pixels (of the image, from 1). Without it that "
-              "of the table, else ICRS."),
+        Query(pattern=FRAME, description="Frame of the columns, or pixels (of the image, from 1). "
+              "Without it that of the table, else ICRS."),
     ] = None,
 ) -> tuple[tuple[str, str] | None, str | None]:  # fmt: skip
-    if (longitude is None) != (latitude is None):
-        raise RequestError("give both longitude and latitude, or neither")
-    if longitude is None or latitude is None:
-        return None, frame
-    return (longitude, latitude), frame
+    return names_of(longitude, latitude), frame
 
 
 SourceAsked = Annotated[Source, Depends(_source)]
@@ -198,9 +181,12 @@ async def catalogue_points(
 
 
 def _kept_points(asked: Asked, found: Catalogue, places: Places, where: str | None) -> Points:
+    def proceed() -> None:
+        if asked.token.cancelled:
+            raise Superseded("cancelled while positions were computed")
+
     def compute() -> Points:
-        cancelled = lambda: asked.token.cancelled  # noqa: E731
-        points = points_of(asked.view, found.table, places, where, cancelled)
+        points = points_of(asked.view.frame, found.table, places, where, proceed)
         found.check()
         return points
 
@@ -213,7 +199,7 @@ async def catalogue_cone(request: Request, at: At) -> Response:
     """Return the smallest round cone that has the image, as the parameter ``cone`` takes it."""
 
     def make(asked: Asked) -> Response:
-        return asked.json("cone", lambda: {"cone": ",".join(map(repr, cone_of(asked.view)))})
+        return asked.json("cone", lambda: {"cone": ",".join(map(repr, cone_of(asked.view.frame)))})
 
     return await answered(request, at, make)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import tempfile
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +17,7 @@ from tachyfits.server.answers import of_two_files
 from tachyfits.server.asked import Asked, answered
 from tachyfits.server.endpoints.image import plane_of
 from tachyfits.server.errors import RequestError, TooLarge
+from tachyfits.server.figure_marks import OPTIONS, Marks, MarksAsked
 from tachyfits.server.parameters import REGION_BODY, At, Others, Region, numbers_of, others_of
 from tachyfits.server.place import Place
 from tachyfits.server.planes import Collapse, OnePlane, PlaneAsked
@@ -166,35 +167,44 @@ async def figure(
     of: PlaneAsked,
     look: LookAsked,
     over: OverlayAsked,
+    marks: MarksAsked,
     answer_format: Annotated[
         str, Query(alias="format", pattern="^(png|svg|pdf)$", description="png, svg or pdf.")
     ] = "pdf",
 ) -> Response:
     """Draw a plane with axes, colour bar, beam, contours and regions, for a column of a journal.
 
-    It is what `tachyfits collapse` draws with the options of `/api/v1/figure/lines`.
+    ``catalogues`` and ``vectors`` draw points and vectors of polarisation, too. It is what
+    `tachyfits collapse` draws with the options of `/api/v1/figure/lines`.
     """
 
     def make(asked: Asked) -> Response:
         other = None if over is None else over.open(asked)
+        opened = marks.opened(asked)
 
         def compute() -> bytes:
             plane = _plane(asked, of)
             options = _named(asked, of, look.options())
+            overlays = []
             if other is not None and over is not None:
-                options |= {"overlay": _plane(other, over.of), "overlay_levels": over.values}
+                overlays.append(_plane(other, over.of))
+                options["overlay_levels"] = over.values
                 other.file.check()
+            options["overlay"] = overlays + opened.overlays(asked, of)
             with _DRAWING, tempfile.TemporaryDirectory(prefix="tachyfits-figure-") as folder:
                 path = Path(folder) / f"figure.{answer_format}"
                 save_figure(plane_figure(plane, **options), path)
-                return path.read_bytes()
+                body = path.read_bytes()
+            opened.check()
+            return body
 
-        key = ("figure", of, look, over, other and other.file.version, answer_format)
+        versions = other and other.file.version, opened.key
+        key = ("figure", of, look, over, marks, versions, answer_format)
         body = asked.kept(key, compute, len)
         name = f'attachment; filename="figure.{answer_format}"'
         headers = asked.caching | {"Content-Disposition": name}
         answer = Response(body, headers=headers, media_type=_TYPES[answer_format])
-        return answer if other is None else of_two_files(answer)
+        return of_two_files(answer) if other is not None or opened.tables else answer
 
     return await answered(request, at, make)
 
@@ -237,44 +247,91 @@ def _plane(asked: Asked, of: OnePlane) -> tf.Plane:
 )  # fmt: skip
 @router.get("/api/v1/figure/lines", summary="Return the command of a figure")
 async def figure_lines(
-    request: Request, at: At, of: PlaneAsked, look: LookAsked, over: OverlayAsked
+    request: Request, at: At, of: PlaneAsked, look: LookAsked, over: OverlayAsked, marks: MarksAsked
 ) -> Response:
     """Return the command line and the Python lines that draw the same figure.
 
     Both name the files as they are called here: run them in their folder. Contours of another image
-    take a command before.
+    take a command before, vectors take two. Commands draw no catalogues of services and no
+    VOTables.
     """
 
     def make(asked: Asked) -> Response:
         other = None if over is None else over.open(asked)
-        key = ("figure lines", of, look, over, other and other.file.version)
-        answer = asked.json(key, lambda: _lines(asked, of, look, (other, over)))
+        key = ("figure lines", of, look, over, marks, other and other.file.version)
+        answer = asked.json(key, lambda: _lines(asked, of, look, marks, (other, over)))
         return answer if other is None else of_two_files(answer)
 
     return await answered(request, at, make)
 
 
 def _lines(
-    asked: Asked, of: OnePlane, look: _Look, contours: tuple[Asked | None, _Overlay | None]
-) -> dict[str, str]:
+    asked: Asked, of: OnePlane, look: _Look, marks: Marks,
+    contours: tuple[Asked | None, _Overlay | None],
+) -> dict[str, str]:  # fmt: skip
     options = _named(asked, of, look.options())
     drawing = [f"{name}={value!r}" for name, value in options.items()]
-    steps, flags = _steps(asked, of), _flags(options)
-    commands, python = [], [f"plane = {steps.python}"]
+    steps, lines = _steps(asked, of), _Lines(_flags(options))
+    lines.python.append(f"plane = {steps.python}")
     other, over = contours
     if other is not None and over is not None:
-        made = _steps(other, over.of)
-        commands.append(shlex.join([*made.command, "-o", "contours.fits"]))
         levels = ",".join(map(repr, over.values))
-        flags += ["--overlay=contours.fits", f"--overlay-levels={levels}"]
-        python.append(f"other = {made.python}")
-        drawing += ["overlay=other", f"overlay_levels={over.values!r}"]
-    commands.append(shlex.join([*steps.command, *flags, "-o", "figure.pdf"]))
-    python.append(f"save_figure(plane.plot({', '.join(drawing)}), 'figure.pdf')")
-    imports = ["import tachyfits as tf", "from tachyfits.plot import save_figure", ""]
-    if any("np.s_" in line for line in python):
+        lines.add("other", "contours.fits", _steps(other, over.of))
+        lines.flags += ["--overlay=contours.fits", f"--overlay-levels={levels}"]
+        lines.overlays.append("other")
+        drawing.append(f"overlay_levels={over.values!r}")
+    lines.add_catalogues(marks)
+    if marks.vectors is not None:
+        for name in "QU":
+            made = _steps(asked, marks.vectors.plane(asked, of, name))
+            lines.add(name.lower(), f"stokes-{name.lower()}.fits", made)
+        given = marks.vectors.options()
+        lines.flags += ["--vectors", "stokes-q.fits", "stokes-u.fits"]
+        lines.flags += [f"--vectors-{name}={value!r}" for name, value in given.items()]
+        lines.overlays.append(_call("Vectors", "q, u", given))
+    if lines.overlays:
+        found = ", ".join(lines.overlays)
+        drawing.append(f"overlay={found}" if len(lines.overlays) == 1 else f"overlay=[{found}]")
+    lines.commands.append(shlex.join([*steps.command, *lines.flags, "-o", "figure.pdf"]))
+    lines.python.append(f"save_figure(plane.plot({', '.join(drawing)}), 'figure.pdf')")
+    names = [name for name in ("Catalogue", "Vectors") if f"{name}(" in "".join(lines.overlays)]
+    imports = ["import tachyfits as tf",
+               f"from tachyfits.plot import {', '.join([*names, 'save_figure'])}", ""]  # fmt: skip
+    if any("np.s_" in line for line in lines.python):
         imports.insert(0, "import numpy as np")
-    return {"command": "\n".join(commands), "python": "\n".join([*imports, *python]) + "\n"}
+    python = "\n".join([*imports, *lines.python]) + "\n"
+    return {"command": "\n".join(lines.commands), "python": python}
+
+
+@dataclass
+class _Lines:
+    """Commands and lines of Python before the last one, and what these add to it."""
+
+    flags: list[str]
+    overlays: list[str] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
+    python: list[str] = field(default_factory=list)
+
+    def add(self, name: str, path: str, steps: _Steps) -> None:
+        """Add how another plane is made: as a file, and as a variable."""
+        self.commands.append(shlex.join([*steps.command, "-o", path]))
+        self.python.append(f"{name} = {steps.python}")
+
+    def add_catalogues(self, marks: Marks) -> None:
+        """Add the catalogues."""
+        files = [one.of_file() for one in marks.catalogues]
+        self.flags.extend(f"--catalogue={name}" for name, _ in files)
+        for option in OPTIONS:
+            values = [given.get(option, "") for _, given in files]
+            if any(value != "" for value in values):
+                texts = (",".join(v) if isinstance(v, tuple) else str(v) for v in values)
+                self.flags.extend(f"--catalogue-{option}={text}" for text in texts)
+        self.overlays.extend(_call("Catalogue", repr(name), given) for name, given in files)
+
+
+def _call(name: str, first: str, options: dict[str, Any]) -> str:
+    """Return a call in Python."""
+    return f"{name}({', '.join([first, *(f'{key}={value!r}' for key, value in options.items())])})"
 
 
 @dataclass(frozen=True)
@@ -307,7 +364,10 @@ def _steps(asked: Asked, of: OnePlane) -> _Steps:
     chosen = ", ".join(f"{a - 1}:{b}" for a, b in reversed(pixels[:count]))
     calls = f".select(section=np.s_[{chosen}]" if count else ""
     call = ".plane()"
-    if collapse is not None:
+    if collapse is None:
+        # The title of a selection would name it.
+        calls, call = "", f".plane(np.s_[{chosen}])" if count else call
+    else:
         calls += f", where={collapse.threshold!r}" if collapse.threshold is not None else ""
         command += (
             ["--threshold", repr(collapse.threshold)] if collapse.threshold is not None else []
@@ -327,7 +387,7 @@ def _steps(asked: Asked, of: OnePlane) -> _Steps:
         else:
             command += ["--statistic", collapse.statistic]
             call = f".collapse({collapse.statistic!r}{keywords})"
-    calls += ")" if count else ""
+        calls += ")" if count else ""
     return _Steps(command, f"tf.open({name!r})[{index}]{calls}{call}")
 
 

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import tachyfits as tf
-from tachyfits.base import foreign_errors, usage
-from tachyfits.header import Sky
-from tachyfits.server.errors import NotFound, RequestError, Superseded
-from tachyfits.server.view import View
-from tachyfits.table import position_columns
-from tachyfits.text import frame_name
+from tachyfits._core import UsageError
+from tachyfits.base.errors import foreign_errors, usage
+from tachyfits.header.sky import Sky
+from tachyfits.table.sky import position_columns
+from tachyfits.text.sky_regions import frame_name
+
+if TYPE_CHECKING:
+    from tachyfits.table.columns import TableColumn
+    from tachyfits.table.table import Table
 
 #: The frame of columns that are pixels of the image, from 1.
 PIXELS = "pixels"
@@ -87,7 +89,7 @@ class Points:
 
 
 def places_of(
-    table: tf.Table, names: tuple[str, str] | None = None, frame: str | None = None
+    table: Table, names: tuple[str, str] | None = None, frame: str | None = None
 ) -> Places:
     """Return the columns of positions: of these names, else by UCD, else by usual names.
 
@@ -119,7 +121,7 @@ def places_of(
     return Places(*keys, frame_name(frame), positions.factors)
 
 
-def _number_column(table: tf.Table, name: str) -> tf.TableColumn:
+def _number_column(table: Table, name: str) -> TableColumn:
     """Return a column of one number a row, by its name."""
     alike = (one for one in table.columns if one.name.strip().lower() == name.strip().lower())
     column = next(alike, None)
@@ -130,15 +132,15 @@ def _number_column(table: tf.Table, name: str) -> tf.TableColumn:
     return column
 
 
-def _has_equatorial(table: tf.Table) -> bool:
+def _has_equatorial(table: Table) -> bool:
     try:
         position_columns(table.columns)
-    except tf.UsageError:
+    except UsageError:
         return False
     return True
 
 
-def _other_columns(table: tf.Table, frame: str | None) -> Places | None:
+def _other_columns(table: Table, frame: str | None) -> Places | None:
     """Return columns of Galactic positions or pixels by UCD or name; None without any."""
     by_word = {}
     for column in reversed(table.columns):
@@ -154,17 +156,17 @@ def _other_columns(table: tf.Table, frame: str | None) -> Places | None:
     return None
 
 
-def _ucd_of(column: tf.TableColumn) -> str:
+def _ucd_of(column: TableColumn) -> str:
     return str(dict(column.carried).get("TUCD", "")).lower().partition(";")[0].removesuffix("_main")
 
 
-def ucd_of(column: tf.TableColumn) -> str | None:
+def ucd_of(column: TableColumn) -> str | None:
     """Return the UCD of a column, as its header has it."""
     found = dict(column.carried).get("TUCD")
     return None if found is None else str(found)
 
 
-def _frame_of_header(table: tf.Table) -> tuple[str, float | None]:
+def _frame_of_header(table: Table) -> tuple[str, float | None]:
     """Return the frame of RADESYS (ICRS without it), and its equinox if that is not the usual one.
 
     >>> from types import SimpleNamespace
@@ -181,30 +183,52 @@ def _frame_of_header(table: tf.Table) -> tuple[str, float | None]:
     return system, float(equinox) if is_other else None
 
 
+@dataclass(frozen=True)
+class Frame:
+    """The pixels of an image, and its sky; None: the image has none along x and y."""
+
+    width: int
+    height: int
+    sky: Sky | None
+
+    @property
+    def required_sky(self) -> Sky:
+        """The sky of x and y.
+
+        Raises
+        ------
+        UsageError
+            They are not the axes of the sky.
+        """
+        if self.sky is None or self.sky.axes != (1, 2):
+            raise usage("the image has no sky coordinates along x and y", "use pixels")
+        return self.sky
+
+
 def points_of(
-    view: View,
-    table: tf.Table,
+    frame: Frame,
+    table: Table,
     places: Places,
-    where: str | None,
-    cancelled: Callable[[], bool] = lambda: False,
+    where: str | None = None,
+    proceed: Callable[[], None] = lambda: None,
 ) -> Points:
     """Return the rows of a condition whose positions are in an image, and their pixels.
 
-    A row is in the image if the pixel that has its position is.
+    A row is in the image if the pixel that has its position is. ``proceed`` is called before each
+    block of rows, and raises to stop.
 
     Raises
     ------
-    RequestError
+    UsageError
         The image has no sky.
     """
     rows = None if where is None else table.where(where)
     count = len(table) if rows is None else len(rows)
-    sky = None if places.frame == PIXELS else view.required_sky
-    near = None if sky is None else _Near.of(view, sky)
+    sky = None if places.frame == PIXELS else frame.required_sky
+    near = None if sky is None else _Near.of(frame, sky)
     parts = []
     for start in range(0, count, _BLOCK):
-        if cancelled():
-            raise Superseded("cancelled while positions were computed")
+        proceed()
         stop = min(start + _BLOCK, count)
         numbers = np.arange(start, stop) if rows is None else rows[start:stop]
         columns = table.read([places.longitude, places.latitude], rows=numbers)
@@ -220,8 +244,8 @@ def points_of(
         numbers, first, second = numbers[known], first[known], second[known]
         if sky is not None and near is not None:
             numbers, first, second = _pixels(sky, near, places, numbers, first, second)
-        inside = (first >= 0.5) & (first < view.width + 0.5)
-        inside &= (second >= 0.5) & (second < view.height + 0.5)
+        inside = (first >= 0.5) & (first < frame.width + 0.5)
+        inside &= (second >= 0.5) & (second < frame.height + 0.5)
         parts.append((first[inside], second[inside], numbers[inside].astype(np.int64)))
     if not parts:
         return Points(np.empty(0), np.empty(0), np.empty(0, np.int64), 0)
@@ -229,17 +253,20 @@ def points_of(
     return Points(x, y, found, count)
 
 
-def cone_of(view: View) -> tuple[float, float, float]:
+def cone_of(frame: Frame) -> tuple[float, float, float]:
     """Return a cone of ICRS that has the image: its centre and radius in degrees.
 
     Raises
     ------
-    RequestError
+    UsageError
         The image has no sky, or it is larger than 60 degrees.
     """
-    near = _Near.of(view, view.required_sky)
+    near = _Near.of(frame, frame.required_sky)
     if near.radius is None:
-        raise RequestError("the image is too large for a cone: a radius below 60 degrees is needed")
+        raise usage(
+            "the image is too large for a cone: expected a radius below 60 degrees",
+            "cut a part out",
+        )
     centre = near.centre.icrs
     return round(float(centre.ra.deg), 6), round(float(centre.dec.deg), 6), round(near.radius, 6)
 
@@ -252,13 +279,13 @@ class _Near:
     radius: float | None
 
     @classmethod
-    def of(cls, view: View, sky: Sky) -> _Near:
+    def of(cls, frame: Frame, sky: Sky) -> _Near:
         """Return them: the pixel farthest from the centre is at the border."""
-        x = np.linspace(-0.5, view.width - 0.5, _SIDE)
-        y = np.linspace(-0.5, view.height - 0.5, _SIDE)
+        x = np.linspace(-0.5, frame.width - 0.5, _SIDE)
+        y = np.linspace(-0.5, frame.height - 0.5, _SIDE)
         edges = [(x, x * 0 - 0.5), (x, x * 0 + y[-1]), (y * 0 - 0.5, y), (y * 0 + x[-1], y)]
         border = sky.positions(*(np.concatenate(at) for at in zip(*edges, strict=True)))
-        centre = sky.positions((view.width - 1) / 2, (view.height - 1) / 2)
+        centre = sky.positions((frame.width - 1) / 2, (frame.height - 1) / 2)
         far = centre.separation(border).deg
         # Beyond, a map of much of the sky may have more than one border.
         radius = float(far.max()) * 1.05 if np.isfinite(far).all() and far.max() < 60 else None
@@ -296,17 +323,3 @@ def _frame_of(places: Places) -> Any:
 
     frame, form = (FK5, "jyear") if places.frame == "fk5" else (FK4, "byear")
     return frame(equinox=Time(places.equinox, format=form))
-
-
-def column_named(table: tf.Table, name: str) -> tf.TableColumn:
-    """Return a column by its name.
-
-    Raises
-    ------
-    NotFound
-        No column has it.
-    """
-    try:
-        return table.column(name)
-    except KeyError:
-        raise NotFound(f"no column is named {name!r:.100}") from None
