@@ -106,7 +106,6 @@ EMPTY |= {
         "mShrink, row by row",
     )
 }
-EMPTY |= {f"limit{mark} RICE_1 {kind}" for mark in ",:" for kind in ("i16", "f32")}
 EMPTY |= {"limit, nine columns as f64"}
 EMPTY |= {f"limit: {call}" for call in ("f32, nulls", "f32, subset", "scaled i16 as f32, nulls")}
 
