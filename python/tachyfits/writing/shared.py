@@ -6,7 +6,7 @@ import os
 import pickle
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tachyfits import _core
 from tachyfits.base.cluster import Cluster
@@ -15,9 +15,6 @@ from tachyfits.base.output import fits_name
 from tachyfits.interop.dask_arrays import open_pickled
 from tachyfits.interop.dask_tasks import results
 from tachyfits.writing.sinks import FileBytes, place_of
-
-if TYPE_CHECKING:
-    from tachyfits.file.hdu import Hdu
 
 #: Bytes that a task holds in memory at a time.
 _BLOCK = 16 << 20
@@ -49,7 +46,7 @@ def write_shared(
     if checksum:
         data, end = image.data_offset, place_of(image)[2]
         header = core.hdu(image.index).header_with_checksums([])
-        companions = b"".join(map(_with_checksums, content.companions))
+        companions = _companions(content)
     place = len(header)  # Position of the first of them.
     size = end - data + place + len(companions)
     output = _core.OutputFile.shared(os.path.abspath(name), size, overwrite=overwrite)
@@ -72,12 +69,19 @@ def write_shared(
         output.discard()
 
 
-def _with_checksums(hdu: Hdu) -> bytes:
-    """Return the bytes of an HDU whose header has its checksums."""
-    core, _, end = place_of(hdu)
-    data = core.read_bytes(hdu.data_offset, end)
-    sums = _core.sum_of_bytes(0, data)
-    return core.hdu(hdu.index).header_with_checksums([sums]) + data.tobytes()
+def _companions(content: FileBytes) -> bytes:
+    """Return the HDUs of tables that follow the image, with headers that state their sums."""
+    if not content.companions:
+        return b""
+    writer = _core.FileWriter.spooled("tables of the image", checksum=True)
+    try:
+        writer.write_empty([])  # the companions are extensions
+        for source in content.companions:
+            source.write(writer, content.names)
+        core = writer.open(raw=True)
+    finally:
+        writer.discard()
+    return core.read_bytes(core.hdu(1).header_offset, core.bytes).tobytes()
 
 
 def _write(pickled: bytes, path: str, begin: int, end: int, data: int, place: int) -> list[int]:

@@ -142,14 +142,13 @@ class FileBytes:
 
     def __init__(self, data: Any, **options: Any) -> None:
         sources = sources_of(data, Options.of(**options))
-        needed, names = with_needed(sources, ())
-        #: HDUs of tables that follow a computed image: its beams and coordinates.
-        self.companions = [source.hdu for source in needed if source.hdu is not None]
+        #: HDUs of beams and coordinates, which follow the image, and the names of all HDUs.
+        self.companions, self.names = with_needed(sources, ())
+        all_sources = [*sources, *self.companions]
         if _is_made(sources):
-            images = [source.hdu for source in sources if source.hdu is not None]
-            self._parts = [place_of(hdu) for hdu in [*images, *self.companions]]
+            self._parts = [place_of(one.hdu) for one in all_sources if one.hdu is not None]
         else:
-            core, _ = temporary_file([*sources, *needed], names, "a new file")
+            core, _ = temporary_file(all_sources, self.names, "a new file")
             self._parts = [(core, 0, core.bytes)]
         #: Total number of bytes.
         self.size = sum(end - begin for _, begin, end in self._parts)
