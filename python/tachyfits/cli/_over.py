@@ -40,7 +40,7 @@ class Over:
                 return file.image().plane()
 
         overlays: list[Any] = [] if self.overlay is None else [plane(self.overlay)]
-        overlays += [Catalogue(**given) for given in self.catalogues]
+        overlays += [Catalogue(**catalogue) for catalogue in self.catalogues]
         if self.vectors is not None:
             overlays.append(Vectors(*map(plane, self.vectors), **self.vector_options))
         levels = {} if self.overlay_levels is None else {"overlay_levels": self.overlay_levels[1]}
@@ -52,17 +52,17 @@ class Over:
 
 def _over(catalogue: tuple[str, ...], vectors: Any, **values: Any) -> Over:
     columns = {name: values.pop(f"catalogue_{name}") for name in _OF_CATALOGUES}
-    for name, given in columns.items():
-        if len(given) not in (0, len(catalogue)):
+    for name, texts in columns.items():
+        if len(texts) not in (0, len(catalogue)):
             raise click.UsageError(
-                f"--catalogue-{name} is given {len(given)} times: expected once for each of "
+                f"--catalogue-{name} is given {len(texts)} times: expected once for each of "
                 f"{len(catalogue)} --catalogue ('' for none)"
             )
     steps = {name: values.pop(f"vectors_{name}") for name in ("step", "least")}
     return Over(
         catalogues=tuple(
-            {"table": path} | {name: _value(name, given[number])
-                               for name, given in columns.items() if given}
+            {"table": path} | {name: _value(name, texts[number])
+                               for name, texts in columns.items() if texts}
             for number, path in enumerate(catalogue)
         ),
         vectors=vectors or None,

@@ -199,8 +199,8 @@ def command(
         raise click.UsageError("--channel-maps and --triptych need pictures: .png, .svg or .pdf")
     refuse_together(ALONE)
     refuse_alone(over)
-    chosen = maps.statistics
-    endings = chosen if len(chosen) > 1 and not together else [""]
+    statistics = maps.statistics
+    endings = statistics if len(statistics) > 1 and not together else [""]
     if files.outputs.count(STDOUT) * len(endings) > 1:
         raise click.UsageError("-o - takes one map: a stream is one FITS file")
     for output in (_named(output, ending) for output in files.outputs for ending in endings):
@@ -212,16 +212,18 @@ def command(
         if maps.beam is not None:
             image = image.with_beam(maps.beam)
         told: list[dict[str, Any]] = []
-        made = Maps(common, pixels.with_line(line), maps, pixels.line_of_values(line))
+        map_maker = Maps(common, pixels.with_line(line), maps, pixels.line_of_values(line))
         if together:
             if layout.channel_maps is not None:
-                figure = made.channels(image, layout.channel_maps, drawing)
+                figure = map_maker.channels(image, layout.channel_maps, drawing)
             else:
-                planes = [plane for _, plane in made.planes(image, chosen)]
+                planes = [plane for _, plane in map_maker.planes(image, statistics)]
                 figure = _triptych(image, planes, drawing)
             return _save(figure, image, files, drawing, common.json)
-        for name, plane in made.planes(image, chosen):
-            written = [_named(output, name if len(chosen) > 1 else "") for output in files.outputs]
+        for name, plane in map_maker.planes(image, statistics):
+            written = [
+                _named(output, name if len(statistics) > 1 else "") for output in files.outputs
+            ]
             for output, suffix in zip(written, suffixes, strict=True):
                 if suffix in FITS:
                     files.write(plane, output)
@@ -303,13 +305,18 @@ class Maps:
 
     def planes(self, image: Image, names: list[str]) -> Iterator[tuple[str, Plane]]:
         """Make the requested maps, moments together, in the order of their names."""
-        chosen = self.pixels.selection
-        asked = self.options
-        options = [asked.threshold, asked.mask, asked.keep_axis or None, *self.line.values()]
+        selection = self.pixels.selection
+        map_options = self.options
+        options = [
+            map_options.threshold,
+            map_options.mask,
+            map_options.keep_axis or None,
+            *self.line.values(),
+        ]
         of_cubes = bool(
             names
-            or chosen.channels is not None
-            or chosen.regions
+            or selection.channels is not None
+            or selection.regions
             or any(value is not None for value in options)
         )
         is_flat = sum(length > 1 for length in image.shape) <= 2
@@ -325,25 +332,28 @@ class Maps:
             return
         cube = self.pixels.of(image, *self._conditions(image))
         orders = [name for name in names if name in MOMENTS]
-        made: dict[str, Plane] = {}
+        maps: dict[str, Plane] = {}
         if orders:
             numbers = [MOMENTS[name] for name in orders]
             with self.common.meter("moments") as progress:
                 planes = cube.moments(
-                    numbers, keep_axis=asked.keep_axis, **self.line, progress=progress
+                    numbers, keep_axis=map_options.keep_axis, **self.line, progress=progress
                 )
-            made = dict(zip(orders, planes, strict=True))
+            maps = dict(zip(orders, planes, strict=True))
         for name in names or ["mean"]:
-            if name not in made:
+            if name not in maps:
                 of_line = name.endswith("_coordinate")
                 # Units are for coordinates: statistics beside moments have that of the pixels.
                 line = self.line if of_line or not orders else {}
                 with self.common.meter(name) as progress:
                     plane = cube.collapse(
-                        cast("Any", name), keep_axis=asked.keep_axis, **line, progress=progress
+                        cast("Any", name),
+                        keep_axis=map_options.keep_axis,
+                        **line,
+                        progress=progress,
                     )
-                made[name] = _from_one(plane) if name.endswith("_channel") else plane
-            yield name, made[name]
+                maps[name] = _from_one(plane) if name.endswith("_channel") else plane
+            yield name, maps[name]
 
     def _conditions(self, image: Image) -> list[Any]:
         """Return the mask and the threshold, in the unit of the values."""

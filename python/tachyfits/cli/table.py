@@ -224,10 +224,10 @@ def command(
         part = part.between(first.start, first.stop)
     shown_columns = needed_columns if selected is None else list(dict.fromkeys(selected))
     with as_fits(common, part) as file:
-        made = Made(source.only(shown_columns), count)
+        origin = Made(source.only(shown_columns), count)
         show(
             file,
-            made,
+            origin,
             None if selected is None else [needed_columns.index(at) for at in selected],
             some,
         )

@@ -132,8 +132,8 @@ def fluxes_and_areas(
     check_steps(image, where)
     others = [number for number in range(image.ndim) if number not in axes]
     # With at most one other axis, the results are scaled by channel; otherwise the pixels are.
-    kept = (where, others[0] if others else 0) if len(others) < 2 else None
-    ready = flux_of(image, asked.unit, asked.asked, kept, Line())
+    channels = (where, others[0] if others else 0) if len(others) < 2 else None
+    ready = flux_of(image, asked.unit, asked.asked, channels, Line())
     pixels = choice.masked(ready.pixels)
     if check_weights(asked.weights, "sum", choice.regions):
         sums, areas = weighted_sums(choice, pixels, axes, **run)

@@ -117,15 +117,15 @@ def place_columns(columns: Sequence[ColumnData]) -> dict[str, Any]:
     return {column.name: in_metres(column.values, column.unit) for column in place}
 
 
-def check_place(column: ColumnData, name: str, metres: Any, found: Any, where: str) -> None:
+def check_place(column: ColumnData, name: str, metres: Any, reference: Any, where: str) -> None:
     """Raise UsageError for times at another location; an array has a location per row."""
     row = ""
-    if np.asarray(found).dtype.kind in "iuf":
+    if np.asarray(reference).dtype.kind in "iuf":
         # An array with fewer axes applies to all elements of a row.
-        axes = max(np.ndim(found), np.ndim(metres))
+        axes = max(np.ndim(reference), np.ndim(metres))
         ours, theirs = (
             each.reshape(each.shape + (1,) * (axes - each.ndim))
-            for each in map(np.asarray, (metres, found))
+            for each in map(np.asarray, (metres, reference))
         )
         ours, theirs = np.broadcast_arrays(ours, theirs)
         # Units other than metres, and decimals in a card, round the last digits.
@@ -133,9 +133,9 @@ def check_place(column: ColumnData, name: str, metres: Any, found: Any, where: s
         if not len(odd):
             return
         row = f", row {odd[0][0]} (0-based)" if axes else ""
-        metres, found = ours[tuple(odd[0])], theirs[tuple(odd[0])]
+        metres, reference = ours[tuple(odd[0])], theirs[tuple(odd[0])]
     raise usage(
-        f"column {column.name!r}{row}: times at {name} {metres}, where {where} say {found}",
+        f"column {column.name!r}{row}: times at {name} {metres}, where {where} say {reference}",
         "all times of a row share one location: remove cards and columns with another one, or "
         "write the times to another table",
     )

@@ -142,10 +142,10 @@ def size_of(
     """Return the width and the height of a figure, and which of them stay."""
     if figsize is None:
         return size, (False, False)
-    given = figsize if isinstance(figsize, (Sequence, tuple)) else [figsize]
+    lengths = figsize if isinstance(figsize, (Sequence, tuple)) else [figsize]
     try:
         # A range may be of any length.
-        inches = [float(one) for one in itertools.islice(given, 3)]
+        inches = [float(one) for one in itertools.islice(lengths, 3)]
     except (TypeError, ValueError):
         inches = []
     if len(inches) not in (1, 2) or not all(_SIZES[0] <= one <= _SIZES[1] for one in inches):

@@ -34,8 +34,8 @@ def kind_of(plane: Plane) -> str:
         return plane.name
     named = plane.header.get("BTYPE")
     if isinstance(named, str) and named.strip():
-        found = (kind for pattern, kind in _TYPES if pattern.match(named.strip()))
-        return next(found, None) or _of_unit(plane.unit, integral=True) or "pixels"
+        kinds = (kind for pattern, kind in _TYPES if pattern.match(named.strip()))
+        return next(kinds, None) or _of_unit(plane.unit, integral=True) or "pixels"
     notes = (card.value for card in reversed(plane.header.cards) if card.keyword == "HISTORY")
     matches = (_NOTE.match(str(note)) for note in notes)
     return next((match[1] for match in matches if match), None) or _of_unit(plane.unit) or "pixels"
@@ -43,10 +43,13 @@ def kind_of(plane: Plane) -> str:
 
 def _of_unit(unit: str | None, *, integral: bool = False) -> str | None:
     """Return the moment that has a unit; ``integral``: moment 0 alone."""
-    known = pixel_unit(unit) if unit else None
-    if known is None:
+    astropy_unit = pixel_unit(unit) if unit else None
+    if astropy_unit is None:
         return None
-    parts = {str(base): float(power) for base, power in zip(known.bases, known.powers, strict=True)}
+    parts = {
+        str(base): float(power)
+        for base, power in zip(astropy_unit.bases, astropy_unit.powers, strict=True)
+    }
     length = next((name for name in ("km", "m") if parts.get(name) == 1.0), None)
     if length is None or parts.get("s") != -1.0:
         return None

@@ -74,12 +74,12 @@ def unit_words(unit: str | None) -> str:
     ('Jy/beam m/s', 'K km/s')
     """
     text = (unit or "").strip()
-    known = pixel_unit(text) if text else None
-    if known is None:
+    astropy_unit = pixel_unit(text) if text else None
+    if astropy_unit is None:
         return text
-    velocity, powers = _without_velocity(_powers(known))
-    divided = "pixel" if known == "pix" else _divided(powers)
-    scale = float(known.scale)
+    velocity, powers = _without_velocity(_powers(astropy_unit))
+    divided = "pixel" if astropy_unit == "pix" else _divided(powers)
+    scale = float(astropy_unit.scale)
     if scale == 1.0 and divided is not None and len(divided) <= _LONG_UNIT:
         return f"{divided} {velocity}".strip()
     words = [f"{name}{_raised(power)}" for name, power in powers]

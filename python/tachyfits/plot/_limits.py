@@ -280,13 +280,13 @@ def _depth(stretch: str, values: NDArray[np.float64], limits: tuple[float, float
     low, high = limits
     median = (float(np.median(good)) - low) / (high - low) if good.size else 0.0
     least, most = _DEPTHS[stretch]
-    wanted = _MEDIAN_COLOURS[stretch]
+    median_colour = _MEDIAN_COLOURS[stretch]
     if median <= 0:
         return most if stretch == "log" else least
     # The colour of the median grows with the depth: halve the interval that it is right in.
     for _ in range(40):
         depth = math.sqrt(least * most)
-        if float(_curves(depth)[stretch][0](np.array([median]))[0]) > wanted:
+        if float(_curves(depth)[stretch][0](np.array([median]))[0]) > median_colour:
             most = depth
         else:
             least = depth
@@ -346,13 +346,13 @@ def round_values(norm: Normalize, count: int = 7) -> list[float]:
     """
     low, high = float(norm.vmin or 0.0), float(norm.vmax or 0.0)
     gap = 1.0 / (count - 1)
-    found: list[tuple[float, float]] = []
-    for wanted in np.linspace(0.0, 1.0, count):
-        value = float(np.asarray(norm.inverse(np.array([wanted])))[0])
-        near = _roundest(norm, value, wanted, 0.45 * gap, low, high)
-        if near is not None and all(abs(near[1] - colour) > 0.5 * gap for _, colour in found):
-            found.append(near)
-    return [value for value, _ in found]
+    pairs: list[tuple[float, float]] = []
+    for fraction in np.linspace(0.0, 1.0, count):
+        value = float(np.asarray(norm.inverse(np.array([fraction])))[0])
+        near = _roundest(norm, value, fraction, 0.45 * gap, low, high)
+        if near is not None and all(abs(near[1] - colour) > 0.5 * gap for _, colour in pairs):
+            pairs.append(near)
+    return [value for value, _ in pairs]
 
 
 def _roundest(

@@ -92,9 +92,9 @@ def channel_figure(
     for channel in _spaced(length, count):
         plane = cube.select(channels=channel).collapse("mean", **values)
         planes.append(replace(plane, name="pixels"))
-        known = channels_of(cube.coordinates, axis, (channel, 1, 1), of_labels)
-        shown, factor = shown_unit(known.unit, abs(float(known.values[0])))
-        number = f"{known.values[0] * factor:.5g}".replace("-", "\N{MINUS SIGN}")
+        coordinate = channels_of(cube.coordinates, axis, (channel, 1, 1), of_labels)
+        shown, factor = shown_unit(coordinate.unit, abs(float(coordinate.values[0])))
+        number = f"{coordinate.values[0] * factor:.5g}".replace("-", "\N{MINUS SIGN}")
         labels.append(f"{number} {shown}".strip())
     name = title_of(cube.header, "", cube.file.name) if title is None else title
     drawn = shared_colours(planes, cmap, **colours)

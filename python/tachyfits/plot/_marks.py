@@ -129,10 +129,10 @@ class Vectors:
         if self.step < 1:
             raise usage(f"invalid step {self.step}: expected 1 or more", either("give step=8"))
         frame = frame_of(self.q)
-        found = polarisation_vectors(self.q, self.u, frame.required_sky, self.step, self.least)
-        middle = np.column_stack((found.x, found.y))
-        direction = np.column_stack((found.dx, found.dy))
-        half = self.step / 2 * found.intensity / (np.max(found.intensity, initial=0.0) or 1.0)
+        vectors = polarisation_vectors(self.q, self.u, frame.required_sky, self.step, self.least)
+        middle = np.column_stack((vectors.x, vectors.y))
+        direction = np.column_stack((vectors.dx, vectors.dy))
+        half = self.step / 2 * vectors.intensity / (np.max(vectors.intensity, initial=0.0) or 1.0)
         reach = direction * half[:, None]
         return np.stack((middle - reach, middle + reach), axis=1)
 

@@ -71,8 +71,8 @@ def draw_angle(axes: Axes, columns: int, scale: float, length: Any) -> None:
     from matplotlib.patheffects import withStroke
 
     if length is True:
-        wanted = columns * scale / 5
-        arcsec = max((one for one in _LENGTHS if one <= wanted), default=_LENGTHS[0])
+        angle = columns * scale / 5
+        arcsec = max((one for one in _LENGTHS if one <= angle), default=_LENGTHS[0])
     else:
         hint = either('give scale_bar=True or an angle: "30arcsec"', "give --scale-bar 30arcsec")
         with foreign_errors(f"invalid scale bar {length!r}", hint):

@@ -129,12 +129,12 @@ def figure(
             place = (down, across, number + 1)
             if isinstance(panel, Plane):
                 is_coordinate = kind_of(panel) in OF_COORDINATES
-                asked = {} if is_coordinate and not of_coordinates else colours
+                colour_options = {} if is_coordinate and not of_coordinates else colours
                 is_masked = is_coordinate and within is not None and within.shape == panel.shape
                 mask = within if is_masked else None
                 over = Over(contours, scale_bar if panel is planes[0] else False)
                 axes = draw_plane(
-                    result, place, panel, colours_of(panel, cmap, within=mask, **asked),
+                    result, place, panel, colours_of(panel, cmap, within=mask, **colour_options),
                     title=_name_of(panel) if named is None else named, over=over,
                 )  # fmt: skip
                 before = drawn[number - 1] if number % across else None
@@ -157,13 +157,13 @@ def figure(
 def _listed(panels: Any) -> list[Any]:
     if isinstance(panels, (Plane, Image, Spectrum, Histogram)):
         panels = [panels]
-    given = list(panels)
-    if not 1 <= len(given) <= _MOST_PANELS:
+    results = list(panels)
+    if not 1 <= len(results) <= _MOST_PANELS:
         raise usage(
-            f"invalid panels: expected 1 to {_MOST_PANELS}, found {len(given)}",
+            f"invalid panels: expected 1 to {_MOST_PANELS}, found {len(results)}",
             either("give a list of planes, diagrams and spectra", "give the files of the panels"),
         )
-    return given
+    return results
 
 
 def _panel(given: Any) -> Any:

@@ -310,9 +310,9 @@ def _limits(plane: Plane, stretch: str, **limits: Any) -> tuple[float, float]:
 
     The limits of maps of a line show the source, not noise.
     """
-    asked = [limits.get(name) for name in ("limits", "percentile")]
+    bounds = [limits.get(name) for name in ("limits", "percentile")]
     kind = kind_of(plane)
-    if asked == [None, None] and stretch == "linear" and kind in _OF_LINES:
+    if bounds == [None, None] and stretch == "linear" and kind in _OF_LINES:
         limits = limits | {"limits": "percentile99.9"}
     of_coordinates = kind in OF_COORDINATES
     return limits_of(plane.values, stretch=stretch, of_coordinates=of_coordinates, **limits)
@@ -483,15 +483,15 @@ def named_colormap(name: str | Colormap | None, default: str) -> Colormap:
 
         if isinstance(name, Colormap):
             return name
-        chosen = name or default
+        colormap_name = name or default
         try:
-            colormap = colormaps[chosen]
+            colormap = colormaps[colormap_name]
         except KeyError:
             import difflib
 
-            close = difflib.get_close_matches(str(chosen), list(colormaps), n=3)
+            close = difflib.get_close_matches(str(colormap_name), list(colormaps), n=3)
             some = " or ".join(close) or "inferno, viridis, gray, cubehelix, RdBu_r"
-            raise usage(f"matplotlib has no colour map {chosen!r}", f"try {some}") from None
+            raise usage(f"matplotlib has no colour map {colormap_name!r}", f"try {some}") from None
         return colormap.with_extremes(bad=BLANK_COLOUR)
 
 

@@ -92,11 +92,11 @@ def _colours_of(
     values: NDArray[np.float64], *, cmap: str | Colormap | None = None, stretch: str = "linear",
     **limits: Any,
 ) -> Colours:  # fmt: skip
-    asked = [limits.get(name) for name in ("limits", "percentile")]
-    if asked == [None, None] and stretch == "linear":
+    bounds = [limits.get(name) for name in ("limits", "percentile")]
+    if bounds == [None, None] and stretch == "linear":
         limits = limits | {"limits": "percentile99.9"}
-    chosen = limits_of(values, stretch=stretch, **limits)
-    return Colours(chosen, named_colormap(cmap, BRIGHTNESS), stretch)
+    colour_limits = limits_of(values, stretch=stretch, **limits)
+    return Colours(colour_limits, named_colormap(cmap, BRIGHTNESS), stretch)
 
 
 def draw_pv(

@@ -81,10 +81,12 @@ async def answered(request: Request, place: Place, make: Callable[[Asked], Respo
         file = state.datasets.open(place.id)
         if (answer := unchanged(request, file, place.version)) is not None:
             return answer
-        asked = Asked(request, state, file, place, token, job.progress if job else None)
+        file_request = Asked(request, state, file, place, token, job.progress if job else None)
         threads = state.workers.executor.threads
-        with state.decoding.reserved(asked.view.tile_bytes, threads, lambda: token.cancelled):
-            return make(asked)
+        with state.decoding.reserved(
+            file_request.view.tile_bytes, threads, lambda: token.cancelled
+        ):
+            return make(file_request)
 
     if jobs is None:
         token = tf.CancelToken()

@@ -148,16 +148,16 @@ def opened(
         It is not a table, or the service refuses.
     """
     if source.service is not None and source.cone is not None:
-        found = _of_cone(state, source.service, source.cone, cancelled)
+        catalogue = _of_cone(state, source.service, source.cone, cancelled)
     elif source.name is None:
         raise RequestError("the parameter catalogue is missing: name a file, or service and cone")
     elif source.name.lower().endswith((*VOTABLES, *COLUMNAR)):
-        found = _of_other_format(state, source.name, source.number or 0, cancelled)
+        catalogue = _of_other_format(state, source.name, source.number or 0, cancelled)
     else:
-        found = _of_fits(state, source.name, source.number)
-    if len(found.table) > MOST_ROWS:
-        raise TooLarge(f"a catalogue of {len(found.table)} rows: at most {MOST_ROWS} are drawn")
-    return found
+        catalogue = _of_fits(state, source.name, source.number)
+    if len(catalogue.table) > MOST_ROWS:
+        raise TooLarge(f"a catalogue of {len(catalogue.table)} rows: at most {MOST_ROWS} are drawn")
+    return catalogue
 
 
 def _of_fits(state: State, name: str, number: int | None) -> Catalogue:
@@ -165,12 +165,12 @@ def _of_fits(state: State, name: str, number: int | None) -> Catalogue:
     tables = file.tables()
     if not tables:
         raise NotFound(f"{name}: no HDU is a table")
-    chosen = tables[0].index if number is None else number
-    table = next((one for one in tables if one.index == chosen), None)
+    index = tables[0].index if number is None else number
+    table = next((one for one in tables if one.index == index), None)
     if table is None:
-        raise NotFound(f"{name}: HDU {chosen} is not a table")
+        raise NotFound(f"{name}: HDU {index} is not a table")
     names = tuple((one.index, one.name) for one in tables)
-    return Catalogue((name, str(file.version), chosen), name, chosen, table, names, file.check)
+    return Catalogue((name, str(file.version), index), name, index, table, names, file.check)
 
 
 def _of_other_format(
@@ -254,13 +254,13 @@ def fits_of_votable(content: bytes, number: int) -> _Converted:
             raise RequestError(_failure_of(document) or "the VOTable has no table")
         if not 0 <= number < len(tables):
             raise NotFound(f"table {number} is not one of 0 to {len(tables) - 1}")
-        chosen = tables[number]
-        table = chosen.to_table(use_names_over_ids=True)
+        element = tables[number]
+        table = element.to_table(use_names_over_ids=True)
         table.meta.clear()
-        for field, column in zip(chosen.fields, table.itercols(), strict=True):
+        for field, column in zip(element.fields, table.itercols(), strict=True):
             column.info.meta = {"TUCD": str(field.ucd)} if field.ucd else {}
             column.info.description = None
-        system = _system_of(document, chosen)
+        system = _system_of(document, element)
     cards = {} if system is None else {"RADESYS": system}
     stream = io.BytesIO()
     tf.write(stream, _in_ascii(table), cards)

@@ -56,16 +56,18 @@ class PointsAsked:
         """Return the catalogue of a line of parameters."""
         try:
             pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=20)
-            found = _Parameters.model_validate(dict(pairs))
+            parameters = _Parameters.model_validate(dict(pairs))
         except ValidationError as error:
             first = error.errors()[0]
             name = ".".join(map(str, first["loc"]))
             raise RequestError(f"invalid catalogues: {name[:100]}: {first['msg']}") from None
         except ValueError:  # of parse_qsl
             raise RequestError("invalid catalogues: a line has too many parameters") from None
-        source = source_of(found.catalogue, found.table, found.service, found.cone)
-        names = names_of(found.longitude, found.latitude)
-        return cls(source, names, found.frame, found.where, found.color)
+        source = source_of(
+            parameters.catalogue, parameters.table, parameters.service, parameters.cone
+        )
+        names = names_of(parameters.longitude, parameters.latitude)
+        return cls(source, names, parameters.frame, parameters.where, parameters.color)
 
     def options(self) -> dict[str, Any]:
         """Return the options of the catalogue that differ from their defaults."""
@@ -103,8 +105,8 @@ class VectorsAsked:
 
     def options(self) -> dict[str, Any]:
         """Return the options as `tachyfits.plot.Vectors` takes them."""
-        found = {"step": self.step}
-        return found if self.least is None else found | {"least": self.least}
+        options = {"step": self.step}
+        return options if self.least is None else options | {"least": self.least}
 
     def collapse(self, of: OnePlane) -> Collapse:
         """Return how channels become planes of Stokes Q and U."""
@@ -130,8 +132,8 @@ class Marks:
     def opened(self, asked: Asked) -> OpenMarks:
         """Open the catalogues."""
         cancelled = lambda: asked.token.cancelled  # noqa: E731
-        found = [opening.opened(asked.state, one.source, cancelled) for one in self.catalogues]
-        return OpenMarks(self, tuple(found))
+        tables = [opening.opened(asked.state, one.source, cancelled) for one in self.catalogues]
+        return OpenMarks(self, tuple(tables))
 
 
 @dataclass(frozen=True)
@@ -148,15 +150,15 @@ class OpenMarks:
 
     def overlays(self, asked: Asked, of: OnePlane) -> list[Any]:
         """Return them as `tachyfits.plot.plane_figure` takes them."""
-        found: list[Any] = [
+        overlays: list[Any] = [
             Catalogue(opened.table, **one.options())
             for one, opened in zip(self.marks.catalogues, self.tables, strict=True)
         ]
         vectors = self.marks.vectors
         if vectors is not None:
             q, u = q_and_u(asked, vectors.collapse(of), vectors.step)
-            found.append(Vectors(q, u, **vectors.options()))
-        return found
+            overlays.append(Vectors(q, u, **vectors.options()))
+        return overlays
 
     def check(self) -> None:
         """Raise `Changed` if a catalogue is not the one that was opened."""
@@ -185,8 +187,10 @@ async def _marks(
     lines = [line for line in (catalogues or "").splitlines() if line.strip()]
     if len(lines) > _MOST:
         raise RequestError(f"invalid catalogues: expected at most {_MOST}, found {len(lines)}")
-    asked = None if vectors is None else VectorsAsked(vectors, vectors_channels, vectors_least)
-    return Marks(tuple(map(PointsAsked.of, lines)), asked)
+    polarisation = (
+        None if vectors is None else VectorsAsked(vectors, vectors_channels, vectors_least)
+    )
+    return Marks(tuple(map(PointsAsked.of, lines)), polarisation)
 
 
 #: The catalogues and the vectors of a figure.

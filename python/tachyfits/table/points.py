@@ -108,9 +108,9 @@ def places_of(
         if frame == PIXELS:
             return Places(columns[0].key, columns[1].key, PIXELS)
     if names is None and frame in (None, "galactic", PIXELS):
-        found = _other_columns(table, frame)
-        if found is not None and (frame is not None or not _has_equatorial(table)):
-            return found
+        places = _other_columns(table, frame)
+        if places is not None and (frame is not None or not _has_equatorial(table)):
+            return places
     positions = position_columns(table.columns, names)
     keys = positions.longitude.key, positions.latitude.key
     if frame is None:
@@ -162,8 +162,8 @@ def _ucd_of(column: TableColumn) -> str:
 
 def ucd_of(column: TableColumn) -> str | None:
     """Return the UCD of a column, as its header has it."""
-    found = dict(column.carried).get("TUCD")
-    return None if found is None else str(found)
+    ucd = dict(column.carried).get("TUCD")
+    return None if ucd is None else str(ucd)
 
 
 def _frame_of_header(table: Table) -> tuple[str, float | None]:
@@ -238,10 +238,10 @@ def points_of(
                 (places.longitude, places.latitude), places.factors, strict=True
             )
         )
-        known = np.isfinite(first) & np.isfinite(second)
+        mask = np.isfinite(first) & np.isfinite(second)
         if sky is not None:
-            known &= np.abs(second) <= 90
-        numbers, first, second = numbers[known], first[known], second[known]
+            mask &= np.abs(second) <= 90
+        numbers, first, second = numbers[mask], first[mask], second[mask]
         if sky is not None and near is not None:
             numbers, first, second = _pixels(sky, near, places, numbers, first, second)
         inside = (first >= 0.5) & (first < frame.width + 0.5)
@@ -249,8 +249,8 @@ def points_of(
         parts.append((first[inside], second[inside], numbers[inside].astype(np.int64)))
     if not parts:
         return Points(np.empty(0), np.empty(0), np.empty(0, np.int64), 0)
-    x, y, found = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return Points(x, y, found, count)
+    x, y, row_numbers = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return Points(x, y, row_numbers, count)
 
 
 def cone_of(frame: Frame) -> tuple[float, float, float]:
@@ -301,9 +301,9 @@ def _pixels(
 
     with foreign_errors("the positions have no place in this image", "name other columns"):
         frame = sky.astropy_frame
-        given = SkyCoord(longitude, latitude, unit="deg", frame=_frame_of(places))
+        positions = SkyCoord(longitude, latitude, unit="deg", frame=_frame_of(places))
         # Merged, an equinox of the catalogue would become that of the image.
-        there = given.transform_to(frame, merge_attributes=False).spherical
+        there = positions.transform_to(frame, merge_attributes=False).spherical
         world = SkyCoord(there, frame=frame)
         if near.radius is not None:
             close = near.centre.separation(world).deg <= near.radius

@@ -167,18 +167,18 @@ def _write_columns(
 
 
 def new_columns(
-    made: Sequence[ColumnData], kind: str, forms: Mapping[str, str] | None
+    columns: Sequence[ColumnData], kind: str, forms: Mapping[str, str] | None
 ) -> list[NewColumn]:
     """Return the columns of a new table of a kind."""
-    made = with_places(made)
+    columns = with_places(columns)
     if kind not in ("binary", "ascii"):
         raise usage(
             f"invalid kind={kind!r}: expected binary or ascii", either('leave it out for "binary"')
         )
     by_name = forms or {}
-    _refuse_unknown(by_name, [column.name for column in made], "forms")
+    _refuse_unknown(by_name, [column.name for column in columns], "forms")
     column_of = formed_column if kind == "binary" else new_text_column
-    return [column_of(column, by_name.get(column.name)) for column in made]
+    return [column_of(column, by_name.get(column.name)) for column in columns]
 
 
 def chosen(made: list[ColumnData], names: Sequence[str] | None) -> list[ColumnData]:

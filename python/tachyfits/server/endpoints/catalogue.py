@@ -100,25 +100,25 @@ async def catalogue(request: Request, at: At, source: SourceAsked, names: NamesA
     """
 
     def make(asked: Asked) -> Response:
-        found = _opened(asked, source)
+        open_catalogue = _opened(asked, source)
         positions, problem = None, None
         try:
-            positions = places_of(found.table, *names)
+            positions = places_of(open_catalogue.table, *names)
         except tf.UsageError as error:
             problem = str(error).partition("\nhint: ")[0]
         described = {
-            "catalogue": found.label,
-            "table": found.number,
-            "tables": [{"table": number, "name": name} for number, name in found.tables],
-            "rows": len(found.table),
-            "columns": [_column(column) for column in found.table.columns],
+            "catalogue": open_catalogue.label,
+            "table": open_catalogue.number,
+            "tables": [{"table": number, "name": name} for number, name in open_catalogue.tables],
+            "rows": len(open_catalogue.table),
+            "columns": [_column(column) for column in open_catalogue.table.columns],
             "positions": positions and {
                 "longitude": positions.longitude, "latitude": positions.latitude,
                 "frame": positions.frame, "equinox": positions.equinox,
             },
             "problem": problem,
         }  # fmt: skip
-        found.check()
+        open_catalogue.check()
         return _answer(json_bytes(described))
 
     return await answered(request, at, make)
@@ -159,9 +159,9 @@ async def catalogue_points(
     """
 
     def make(asked: Asked) -> Response:
-        found = _opened(asked, source)
-        places = places_of(found.table, *names)
-        points = _kept_points(asked, found, places, where)
+        open_catalogue = _opened(asked, source)
+        places = places_of(open_catalogue.table, *names)
+        points = _kept_points(asked, open_catalogue, places, where)
         if len(points.rows) > _MOST_POINTS:
             raise TooLarge(
                 f"{len(points.rows)} points: at most {_MOST_POINTS} are sent\nhint: use where"
@@ -231,9 +231,9 @@ async def catalogue_rows(
     """
 
     def make(asked: Asked) -> Response:
-        found = _opened(asked, source)
-        table = found.table
-        rows = None if where is None else _kept_rows(asked, found, where)
+        open_catalogue = _opened(asked, source)
+        table = open_catalogue.table
+        rows = None if where is None else _kept_rows(asked, open_catalogue, where)
         count = len(table) if rows is None else len(rows)
         start = offset
         if around is not None:
@@ -243,16 +243,16 @@ async def catalogue_rows(
             start = place // limit * limit
         stop = min(count, start + limit)
         numbers = np.arange(start, stop) if rows is None else rows[start:stop]
-        chosen = _columns(table, columns)
-        values = table.read([column.key for column in chosen], rows=numbers)
+        page_columns = _columns(table, columns)
+        values = table.read([column.key for column in page_columns], rows=numbers)
         page = {
             "rows": count,
             "offset": start,
             "numbers": numbers,
-            "columns": [_column(column) for column in chosen],
-            "cells": [_cells(values[column.key]) for column in chosen],
+            "columns": [_column(column) for column in page_columns],
+            "cells": [_cells(values[column.key]) for column in page_columns],
         }
-        found.check()
+        open_catalogue.check()
         return _answer(json_bytes(page))
 
     return await answered(request, at, make)
@@ -270,10 +270,10 @@ def _kept_rows(asked: Asked, found: Catalogue, where: str) -> NDArray[np.int64]:
 def _columns(table: tf.Table, names: str | None) -> list[tf.TableColumn]:
     if names is None:
         return list(table.columns[:_MOST_COLUMNS])
-    found = [column_named(table, name) for name in names.split(",")]
-    if len(found) > _MOST_COLUMNS:
-        raise TooLarge(f"{len(found)} columns: at most {_MOST_COLUMNS} are sent at a time")
-    return found
+    columns = [column_named(table, name) for name in names.split(",")]
+    if len(columns) > _MOST_COLUMNS:
+        raise TooLarge(f"{len(columns)} columns: at most {_MOST_COLUMNS} are sent at a time")
+    return columns
 
 
 def _cells(values: Any) -> list[Any]:

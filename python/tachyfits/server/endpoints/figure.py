@@ -55,13 +55,13 @@ class _Look:
     def options(self) -> dict[str, Any]:
         """Return the keywords that differ from their defaults."""
         levels = None if self.levels is None else numbers_of(self.levels, "levels", most=50)
-        found = {
+        keywords = {
             "figsize": self.width, "title": self.title, "low": self.low, "high": self.high,
             "stretch": None if self.stretch == "linear" else self.stretch, "cmap": self.cmap,
             "contours": levels, "scale_bar": self.scale_bar or None,
             "regions": None if self.region is None else self.region.splitlines(),
         }  # fmt: skip
-        return {name: value for name, value in found.items() if value is not None}
+        return {name: value for name, value in keywords.items() if value is not None}
 
 
 async def _colours(
@@ -283,15 +283,17 @@ def _lines(
     lines.add_catalogues(marks)
     if marks.vectors is not None:
         for name in "QU":
-            made = _steps(asked, marks.vectors.plane(asked, of, name))
-            lines.add(name.lower(), f"stokes-{name.lower()}.fits", made)
-        given = marks.vectors.options()
+            plane_steps = _steps(asked, marks.vectors.plane(asked, of, name))
+            lines.add(name.lower(), f"stokes-{name.lower()}.fits", plane_steps)
+        vector_options = marks.vectors.options()
         lines.flags += ["--vectors", "stokes-q.fits", "stokes-u.fits"]
-        lines.flags += [f"--vectors-{name}={value!r}" for name, value in given.items()]
-        lines.overlays.append(_call("Vectors", "q, u", given))
+        lines.flags += [f"--vectors-{name}={value!r}" for name, value in vector_options.items()]
+        lines.overlays.append(_call("Vectors", "q, u", vector_options))
     if lines.overlays:
-        found = ", ".join(lines.overlays)
-        drawing.append(f"overlay={found}" if len(lines.overlays) == 1 else f"overlay=[{found}]")
+        overlays = ", ".join(lines.overlays)
+        drawing.append(
+            f"overlay={overlays}" if len(lines.overlays) == 1 else f"overlay=[{overlays}]"
+        )
     lines.commands.append(shlex.join([*steps.command, *lines.flags, "-o", "figure.pdf"]))
     lines.python.append(f"save_figure(plane.plot({', '.join(drawing)}), 'figure.pdf')")
     names = [name for name in ("Catalogue", "Vectors") if f"{name}(" in "".join(lines.overlays)]
@@ -322,11 +324,11 @@ class _Lines:
         files = [one.of_file() for one in marks.catalogues]
         self.flags.extend(f"--catalogue={name}" for name, _ in files)
         for option in OPTIONS:
-            values = [given.get(option, "") for _, given in files]
+            values = [options.get(option, "") for _, options in files]
             if any(value != "" for value in values):
                 texts = (",".join(v) if isinstance(v, tuple) else str(v) for v in values)
                 self.flags.extend(f"--catalogue-{option}={text}" for text in texts)
-        self.overlays.extend(_call("Catalogue", repr(name), given) for name, given in files)
+        self.overlays.extend(_call("Catalogue", repr(name), options) for name, options in files)
 
 
 def _call(name: str, first: str, options: dict[str, Any]) -> str:
@@ -361,12 +363,12 @@ def _steps(asked: Asked, of: OnePlane) -> _Steps:
     if count:
         ranges = [f"{a}" if a == b else f"{a}:{b}" for a, b in pixels[:count]]
         command += ["--section", ",".join(["*", "*", *ranges])]
-    chosen = ", ".join(f"{a - 1}:{b}" for a, b in reversed(pixels[:count]))
-    calls = f".select(section=np.s_[{chosen}]" if count else ""
+    section = ", ".join(f"{a - 1}:{b}" for a, b in reversed(pixels[:count]))
+    calls = f".select(section=np.s_[{section}]" if count else ""
     call = ".plane()"
     if collapse is None:
         # The title of a selection would name it.
-        calls, call = "", f".plane(np.s_[{chosen}])" if count else call
+        calls, call = "", f".plane(np.s_[{section}])" if count else call
     else:
         calls += f", where={collapse.threshold!r}" if collapse.threshold is not None else ""
         command += (
@@ -393,19 +395,19 @@ def _steps(asked: Asked, of: OnePlane) -> _Steps:
 
 def _ends(channels: str | None, count: int) -> tuple[int, int]:
     """Return the first and the last channel of a plain range."""
-    found = parse_channels("*" if channels is None else channels)
-    if not isinstance(found, Range) or found.step != 1 or found.backwards:
+    selection = parse_channels("*" if channels is None else channels)
+    if not isinstance(selection, Range) or selection.step != 1 or selection.backwards:
         raise RequestError("no lines: expected one range of channels, such as 10:40")
-    return found.first or 1, found.last or count
+    return selection.first or 1, selection.last or count
 
 
 def _flags(options: dict[str, Any]) -> list[str]:
     """Return the options of the command."""
     flags = {"contours": "levels", "scale_bar": "scale-bar"}
-    found = []
+    words = []
     for name, value in options.items():
         if name == "regions":
-            found += [f"--outline={line}" for line in value]
+            words += [f"--outline={line}" for line in value]
             continue
         text = ",".join(map(repr, value)) if isinstance(value, list) else str(value)
         if name == "scale_bar":
@@ -413,5 +415,5 @@ def _flags(options: dict[str, Any]) -> list[str]:
         elif isinstance(value, float):
             text = repr(value)
         # A value that begins with a minus sign is not taken for an option in this form.
-        found.append(f"--{flags.get(name, name)}={text}")
-    return found
+        words.append(f"--{flags.get(name, name)}={text}")
+    return words
