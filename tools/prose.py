@@ -1,7 +1,8 @@
 """Finds phrases that make our prose hard to read, and says what to write instead.
 
 `python tools/prose.py` checks Markdown, comments, docstrings and string literals of every tracked
-file, and exits with 1 when it finds one. Arguments name the files to check instead.
+file, and names of variables of the Python package, and exits with 1 when it finds one. Arguments
+name the files to check instead.
 
 Files and folders in `prose_baseline.txt` are not rewritten yet and are skipped; an entry without a
 finding is reported, so that the list only shrinks. A line that has to quote a phrase ends with the
@@ -57,6 +58,11 @@ class Phrase:
 def _phrase(pattern: str, instead: str, *, measurement: bool = False) -> Phrase:
     return Phrase(re.compile(pattern), instead, measurement)
 
+
+#: Names that say what happened to a thing, not what it is.
+PARTICIPLES = frozenset(
+    ["asked", "chosen", "found", "given", "kept", "known", "made", "taken", "told", "wanted"]
+)
 
 _I = "(?i)"
 #: Adjectives that may follow "is no": longer, more, less, different, good ...
@@ -278,6 +284,29 @@ def findings(path: str, source: str) -> list[Finding]:
     return sorted(result, key=lambda finding: finding.line)
 
 
+def participles(path: str, source: str) -> list[Finding]:
+    """Return the local variables of the Python package whose names are participles."""
+    if not path.startswith("python/") or not path.endswith(".py"):
+        return []
+    nodes = [*ast.walk(ast.parse(source))]
+    fields = {
+        id(statement.target)
+        for node in nodes
+        if isinstance(node, ast.ClassDef)
+        for statement in node.body
+        if isinstance(statement, ast.AnnAssign)
+    }
+    variables = (
+        node
+        for node in nodes
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in fields
+    )
+    advice = "a noun as the variable's name: 'header', 'columns', 'request'"
+    return [
+        Finding(path, node.lineno, node.id, advice) for node in variables if node.id in PARTICIPLES
+    ]
+
+
 def _lines_before(text: str, characters: int) -> int:
     """Count the line breaks of `text` before its n-th character that is not white space."""
     count = breaks = 0
@@ -318,7 +347,8 @@ def main(arguments: list[str]) -> int:
     open_entries = dict.fromkeys(entries, 0)
     failed = False
     for path in arguments or tracked():
-        file_findings = findings(path, (ROOT / path).read_text(encoding="utf-8"))
+        source = (ROOT / path).read_text(encoding="utf-8")
+        file_findings = findings(path, source) + participles(path, source)
         entry = next(
             (e for e in entries if path == e or (e.endswith("/") and path.startswith(e))), ""
         )

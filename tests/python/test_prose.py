@@ -152,3 +152,10 @@ def test_measurements_are_allowed_in_the_performance_pages_only() -> None:
 
 def test_the_project_passes_and_the_baseline_has_no_finished_entry() -> None:
     assert prose.main([]) == 0
+
+
+def test_participles_as_names_of_variables_are_reported() -> None:
+    source = "def section(header, found):\n    known = 1\n    for kept in header:\n        pass\n"
+    report = prose.participles("python/tachyfits/module.py", source)
+    assert [(finding.line, finding.found) for finding in report] == [(2, "known"), (3, "kept")]
+    assert prose.participles("tests/python/test_module.py", source) == []

@@ -211,7 +211,7 @@ def command(
         image = common.image(file)
         if maps.beam is not None:
             image = image.with_beam(maps.beam)
-        told: list[dict[str, Any]] = []
+        reported: list[dict[str, Any]] = []
         map_maker = Maps(common, pixels.with_line(line), maps, pixels.line_of_values(line))
         if together:
             if layout.channel_maps is not None:
@@ -239,9 +239,9 @@ def command(
             names = " ".join("stdout" if output == STDOUT else output for output in written)
             say(f"{names}: {plane.name} of {heading(image)}")
             # Moments share one pass, whose cost is reported once.
-            if plane.report is not None and costs and costs not in told:
+            if plane.report is not None and costs and costs not in reported:
                 say(report_line(plane.report))
-                told.append(costs)
+                reported.append(costs)
         return None
 
     return common.each(make)
