@@ -43,7 +43,7 @@ const LONG_ROW: usize = 4 << 10;
 /// use tachyfits::RunOptions;
 /// # use tachyfits_io::MemoryStorage;
 ///
-/// Rows of three bytes; the last two are a number.
+/// // Rows of three bytes; the last two are a number.
 /// let storage = MemoryStorage::new("rows", vec![0, 1, 0, 0, 2, 0, 0, 3, 0]);
 /// let column = StridedArray::new(1, Encoding::plain(PixelType::I16), &[(1, 2), (3, 3)]).unwrap();
 /// let mut values = [0f32; 2];

@@ -52,9 +52,9 @@ impl Table {
     /// rows. `raw` requests the stored numbers and returns bits as bytes of 1 and 0.
     ///
     /// # Errors
-    /// [`Reason::ColumnKind`] if cells have a fixed size; a format error that names the row (from
-    /// 1) if a descriptor is negative or leaves the heap, or THEAP is invalid; [`Reason::Memory`]
-    /// if memory runs out or arrays that share bytes are far larger than the heap; otherwise as
+    /// [`Reason::ColumnKind`] if cells have a fixed size; a format error that names the row, from 1,
+    /// if a descriptor is negative or leaves the heap, or THEAP is invalid; [`Reason::Memory`] if
+    /// memory runs out or arrays that share bytes are far larger than the heap; otherwise as
     /// [`Table::read`].
     pub fn read_arrays(
         &self,
