@@ -35,6 +35,7 @@ MOST_GROWTH = 1.10
 #: Bytes, nodes or listeners below which growth says nothing.
 LEAST = {"server MiB": 30.0, "heap MiB": 3.0, "page MiB": 40.0, "nodes": 300.0, "listeners": 100.0}
 
+#: Regions stay on the images however these are turned.
 _CLICK = """(async () => {
   const {store, viewer, channels, images, maps, catalogues} = tachyfits;
   const settled = () => new Promise(end => {
@@ -45,11 +46,11 @@ _CLICK = """(async () => {
   const random = (low, high) => low + Math.random() * (high - low);
   const [first] = store.state.regions;
   for (let i = 0; i < 15; i++) {
-    viewer.put({...first, values: [random(60, 200), random(60, 200), random(3, 30)]});
+    viewer.put({...first, values: [random(80, 176), random(80, 176), random(3, 30)]});
     await new Promise(end => setTimeout(end, 40));
   }
   for (let i = 0; i < 10; i++) { channels.go(Math.ceil(random(0, 120))); await settled(); }
-  viewer.add('ellipse', [random(60, 200), random(60, 200), 12, 7, 30]);
+  viewer.add('ellipse', [random(80, 176), random(80, 176), 12, 7, 30]);
   await settled();
   tachyfits.history.undo();
   await maps.show({operation: 'moment0', first: 10, last: Math.ceil(random(20, 90))});
