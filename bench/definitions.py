@@ -193,7 +193,9 @@ def _bars(
     for bar in bars:
         if bar.kind not in BAR_KINDS:
             kinds = ", ".join(BAR_KINDS)
-            raise BenchError(f"{where}: bar {bar.row}: kind {bar.kind!r} is none of {kinds}")
+            raise BenchError(
+                f"{where}: bar {bar.row}: invalid kind {bar.kind!r}: expected one of {kinds}"
+            )
         if bar.kind in RATIOS and not bar.against:
             raise BenchError(f"{where}: bar {bar.row}: a {bar.kind} needs `against`")
         if bar.kind == "overlap" and len(bar.against) != 2:

@@ -361,7 +361,7 @@ def test_every_definition_names_peers_that_exist() -> None:
 @pytest.mark.parametrize(
     ("bar", "words"),
     [
-        ({"kind": "speed", "of": "ours"}, "is none of"),
+        ({"kind": "speed", "of": "ours"}, "invalid kind 'speed': expected one of"),
         ({"kind": "speedup", "of": "ours"}, "needs `against`"),
         ({"kind": "seconds", "of": "unknown"}, "no contestant is named 'unknown'"),
         ({"kind": "seconds", "of": "ours", "limits": 1}, "limits"),

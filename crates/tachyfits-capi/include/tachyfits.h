@@ -579,26 +579,26 @@ int32_t tachyfits_header_copy(const struct tachyfits_header *header,
 // Free a header.
 void tachyfits_header_free(struct tachyfits_header *header);
 
-// Store the integer of a card; return TACHYFITS_ABSENT if there is no such card.
+// Store the integer of a card; return TACHYFITS_ABSENT if the card is missing.
 int32_t tachyfits_get_i64(const struct tachyfits_header *header,
                           const char *keyword,
                           int64_t *value,
                           struct tachyfits_error *error);
 
-// Store the number of a card; return TACHYFITS_ABSENT if there is no such card.
+// Store the number of a card; return TACHYFITS_ABSENT if the card is missing.
 int32_t tachyfits_get_f64(const struct tachyfits_header *header,
                           const char *keyword,
                           double *value,
                           struct tachyfits_error *error);
 
-// Store 1 for T and 0 for F; return TACHYFITS_ABSENT if there is no such card.
+// Store 1 for T and 0 for F; return TACHYFITS_ABSENT if the card is missing.
 int32_t tachyfits_get_logical(const struct tachyfits_header *header,
                               const char *keyword,
                               int *value,
                               struct tachyfits_error *error);
 
 // Copy the text of a card, UTF-8 with NUL, truncated to `room` bytes; store its whole length if `length` is not NULL.
-// Return TACHYFITS_ABSENT if there is no such card.
+// Return TACHYFITS_ABSENT if the card is missing.
 int32_t tachyfits_get_text(const struct tachyfits_header *header,
                            const char *keyword,
                            char *buffer,

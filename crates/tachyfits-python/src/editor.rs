@@ -151,7 +151,7 @@ impl Editor {
         self.with(py, |editor| editor.delete(hdu, &keyword).or_raise(py))
     }
 
-    /// Change the keyword of the first card of a keyword; return False if there is no such card.
+    /// Change the keyword of the first card of a keyword; return False if the card is missing.
     fn rename_card(
         &self,
         py: Python<'_>,

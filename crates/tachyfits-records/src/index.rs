@@ -136,7 +136,7 @@ impl RecordIndex {
         self.find(record).map(|(place, _)| self.runs[place].bytes)
     }
 
-    /// Returns the byte ranges of a record; empty if there is no such record.
+    /// Returns the byte ranges of a record; empty if the record does not exist.
     #[must_use]
     pub fn payload(&self, record: u64) -> Vec<Range<u64>> {
         let hit = self.find(record);

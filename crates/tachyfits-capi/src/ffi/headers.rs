@@ -53,7 +53,7 @@ fn get<T>(
     put(value, "value", || read(reference(header, "header")?, text(keyword, "keyword")?))
 }
 
-/// Store the integer of a card; return TACHYFITS_ABSENT if there is no such card.
+/// Store the integer of a card; return TACHYFITS_ABSENT if the card is missing.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_get_i64(
     header: *const HeaderHandle,
@@ -64,7 +64,7 @@ pub extern "C" fn tachyfits_get_i64(
     guarded(error, || get(header, keyword, value, HeaderHandle::integer))
 }
 
-/// Store the number of a card; return TACHYFITS_ABSENT if there is no such card.
+/// Store the number of a card; return TACHYFITS_ABSENT if the card is missing.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_get_f64(
     header: *const HeaderHandle,
@@ -75,7 +75,7 @@ pub extern "C" fn tachyfits_get_f64(
     guarded(error, || get(header, keyword, value, HeaderHandle::real))
 }
 
-/// Store 1 for T and 0 for F; return TACHYFITS_ABSENT if there is no such card.
+/// Store 1 for T and 0 for F; return TACHYFITS_ABSENT if the card is missing.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_get_logical(
     header: *const HeaderHandle,
@@ -89,7 +89,7 @@ pub extern "C" fn tachyfits_get_logical(
 }
 
 /// Copy the text of a card, UTF-8 with NUL, truncated to `room` bytes; store its whole length if `length` is not NULL.
-/// Return TACHYFITS_ABSENT if there is no such card.
+/// Return TACHYFITS_ABSENT if the card is missing.
 #[unsafe(no_mangle)]
 pub extern "C" fn tachyfits_get_text(
     header: *const HeaderHandle,

@@ -152,7 +152,7 @@ impl SlabAlgorithm {
 /// Creates the codec of this name, which is the value of `keyword` in the header (ZCMPTYPE, ZMASKCMP or ZCTYPn).
 ///
 /// # Errors
-/// [`crate::Code::CodecUnknown`] if there is no such codec, or it does not support the parameters.
+/// [`crate::Code::CodecUnknown`] if the codec is unknown, or does not support the parameters.
 ///
 /// ```
 /// use tachyfits_format::{CodecParameters, Header, StoredType, tile_codec};

@@ -20,13 +20,13 @@ impl Header {
     /// Replaces the card of index `at`.
     ///
     /// # Panics
-    /// Panics if there is no card of this index.
+    /// Panics if no card has this index.
     pub fn replace(&mut self, at: usize, card: Card) {
         self.cards[at] = card;
         self.changed();
     }
 
-    /// Renames the keyword of its first card; value and comment stay. Returns false if there is no such card.
+    /// Renames the keyword of its first card; value and comment stay. Returns false if the card is missing.
     ///
     /// # Errors
     /// [`crate::Code::CardText`] if the new keyword cannot have a value.
@@ -52,8 +52,8 @@ impl Header {
         Ok(true)
     }
 
-    /// Replaces the comment of a keyword's first card; the value keeps every digit. Returns false if there is no such
-    /// card, or it is commentary.
+    /// Replaces the comment of a keyword's first card; the value keeps every digit. Returns false if the card
+    /// is missing or is commentary.
     ///
     /// # Errors
     /// See [`Card::new`].

@@ -25,7 +25,7 @@ impl TableLayout {
     /// heap cannot be located, [`Code::NotVariable`] if the column's values are in the rows.
     ///
     /// # Panics
-    /// Panics if there is no such column, or `bytes` is shorter than the field.
+    /// Panics if the column does not exist, or `bytes` is shorter than the field.
     pub fn descriptor(
         &self,
         column: usize,
@@ -43,7 +43,7 @@ impl TableLayout {
     /// See [`TableLayout::descriptor`]; the error of the first invalid row.
     ///
     /// # Panics
-    /// Panics if there is no such column, or `step` is less than the bytes of the field.
+    /// Panics if the column does not exist, or `step` is less than the bytes of the field.
     pub fn descriptors(
         &self,
         column: usize,
@@ -82,7 +82,7 @@ impl TableLayout {
     /// Returns the place of a cell, for messages: `column` and `row` count from 0.
     ///
     /// # Panics
-    /// Panics if there is no such column.
+    /// Panics if the column does not exist.
     #[must_use]
     pub fn place(&self, column: usize, row: Option<u64>) -> Place {
         let definition = &self.columns[column];

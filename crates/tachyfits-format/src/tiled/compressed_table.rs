@@ -244,7 +244,7 @@ impl CompressedTable {
     /// [`Code::DescriptorRange`] if it is outside of the heap.
     ///
     /// # Panics
-    /// Panics if there is no such column, or `row` is shorter than a row of the table.
+    /// Panics if the column does not exist, or `row` is shorter than a row of the table.
     pub fn slab(&self, column: usize, tile: u64, row: &[u8]) -> Result<(u64, u64), FormatError> {
         let definition = &self.table.columns[column];
         let field = &row[definition.offset as usize..][..definition.field.row_bytes() as usize];

@@ -84,7 +84,7 @@ impl TileGrid {
     /// Returns the pixels of a tile.
     ///
     /// # Panics
-    /// Panics if there is no such tile.
+    /// Panics if the tile does not exist.
     #[must_use]
     pub fn tile(&self, index: u64) -> TileBox {
         assert!(index < self.count(), "tile {index} of {}", self.count());

@@ -25,7 +25,7 @@ pub struct Finding {
     pub repeats: u64,
     /// Advice.
     pub advice: &'static str,
-    /// Section of the Standard 4.0; empty if there is none to name.
+    /// Section of the Standard 4.0; empty if no section applies.
     pub section: &'static str,
     /// Whether `verify --fix` can repair it unambiguously.
     pub fixable: bool,

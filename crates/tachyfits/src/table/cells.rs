@@ -72,7 +72,7 @@ impl Table {
     /// integers or floats.
     ///
     /// # Errors
-    /// [`crate::Reason::Column`] if there is no such column.
+    /// [`crate::Reason::Column`] if the column does not exist.
     pub fn cells(&self, column: usize, raw: bool) -> Result<Cells, Error> {
         Ok(cells(self.column_at(column)?, raw))
     }
