@@ -317,7 +317,7 @@ impl Functions {
             }
             let passed = self.test_image(Handle::new(file)) && self.test_table(Handle::new(file));
             status = 0;
-            // SAFETY: `open` above returned this file, and no later call uses it.
+            // SAFETY: `ffinit` above made this file, and no later call uses it.
             unsafe { (self.ffclos)(file, &raw mut status) };
             passed
         })

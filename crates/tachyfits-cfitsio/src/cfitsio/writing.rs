@@ -249,7 +249,7 @@ impl Functions {
             unsafe { (self.ffvcks)(file, &raw mut data_sum, &raw mut whole, &raw mut status) };
             let passed = (status, updated, data_sum, whole) == (0, 0, 1, 1);
             status = 0;
-            // SAFETY: `open` above returned this file, and no later call uses it.
+            // SAFETY: `ffinit` above made this file, and no later call uses it.
             unsafe { (self.ffclos)(file, &raw mut status) };
             passed && range == (2880..2880 + 5760)
         })
