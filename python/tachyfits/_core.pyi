@@ -561,8 +561,27 @@ class Image:
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> list[NDArray[np.float64]]: ...  # each of the kept axes' shape; with regions a leading axis of len(regions)
-    def order_ranks(self, statistic: str | float, count: int) -> tuple[int, int]: ...
-    def order_value(self, statistic: str | float, count: int, low: float, high: float) -> float: ...
+    def order_elsewhere(
+        self,
+        statistics: Sequence[str | float],
+        section: _Section | None,
+        parts: int,
+        run: Callable[[list[int]], Sequence[NDArray[np.uint64]]],
+        *,
+        region: Region | None = None,
+        kept: int | None = None,  # maximum number of values that all parts return
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> list[float]: ...  # of all pixels; only a sample is read here
+    def count_ranks(
+        self,
+        words: Sequence[int],  # of a pass of `order_elsewhere`
+        section: _Section | None = None,
+        *,
+        region: Region | None = None,
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> NDArray[np.uint64]: ...
     def robust_rms(
         self,
         per_plane: bool,  # one for each plane of the last two axes, or one of all

@@ -1,11 +1,15 @@
 //! Order statistics: medians, deviations, percentiles, and the robust rms.
 
+use std::sync::{Mutex, PoisonError};
+
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use tachyfits::statistics::{OrderStatistic, statistics};
+use tachyfits::io::{IoError, without_permit};
+use tachyfits::statistics::{OrderLimits, OrderStatistic, RankCounts, RankPass, statistics};
 use tachyfits::{Reason, Values};
 
 use crate::buffer::shaped;
-use crate::errors::{OrRaise, exception, not_negative, refused};
+use crate::errors::{OrRaise, argument, exception, not_negative, refused};
 use crate::image::Image;
 use crate::options;
 use crate::progress::reported;
@@ -57,26 +61,75 @@ impl Image {
         reduced.values.into_iter().map(array).collect()
     }
 
-    /// Return the two ranks, from 0, from which an order statistic of `count` values is interpolated.
-    fn order_ranks(&self, py: Python<'_>, statistic: Asked, count: i64) -> PyResult<(u64, u64)> {
-        let statistic = self.order_statistic(py, statistic)?;
-        let count: u64 = not_negative(py, "count", count)?;
-        let [low, high] = statistic.ranks(count.max(1));
-        Ok((low, high))
-    }
-
-    /// Return an order statistic of `count` values from the values of its two ranks.
-    fn order_value(
+    /// Return order statistics of all pixels, from passes that ``run`` gives to other processes.
+    #[pyo3(signature = (
+        statistics, section, parts, run, *, region=None, kept=None, threads=0, progress=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
+    fn order_elsewhere(
         &self,
         py: Python<'_>,
-        statistic: Asked,
-        count: i64,
-        low: f64,
-        high: f64,
-    ) -> PyResult<f64> {
-        let statistic = self.order_statistic(py, statistic)?;
-        let count: u64 = not_negative(py, "count", count)?;
-        Ok(statistic.value(count.max(1), [low, high]))
+        statistics: Vec<Asked>,
+        section: Option<Ranges>,
+        parts: i64,
+        run: Py<PyAny>,
+        region: Option<Py<Region>>,
+        kept: Option<u64>,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<f64>> {
+        let image = self.engine();
+        let statistics: PyResult<Vec<_>> =
+            statistics.into_iter().map(|statistic| self.order_statistic(py, statistic)).collect();
+        let statistics = statistics?;
+        let parts: u64 = not_negative(py, "parts", parts)?;
+        let section = crate::section::section(image, section).or_raise(py)?;
+        let region = engine_regions(region.map(|region| vec![region]));
+        let region = region.as_ref().map(|regions| &regions[0]);
+        let mut limits = OrderLimits::default();
+        limits.kept = kept.unwrap_or(limits.kept);
+        let raised = Mutex::new(None);
+        let run = |pass: &RankPass| {
+            let outcome = without_permit(|| {
+                Python::attach(|py| counts_of(py, pass, run.call1(py, (pass.to_words(),))?))
+            });
+            outcome.map_err(|error| {
+                *raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                tachyfits::Error::from(IoError::Cancelled)
+            })
+        };
+        let values = reported(py, threads, progress, |options| {
+            image.order_elsewhere(&statistics, &section, region, &limits, (parts, &run), options)
+        });
+        match raised.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => values,
+        }
+    }
+
+    /// Run a pass of `order_elsewhere` over a section; return the words of its result.
+    #[pyo3(signature = (words, section=None, *, region=None, threads=0, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
+    fn count_ranks<'py>(
+        &self,
+        py: Python<'py>,
+        words: Vec<u64>,
+        section: Option<Ranges>,
+        region: Option<Py<Region>>,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let image = self.engine();
+        let section = crate::section::section(image, section).or_raise(py)?;
+        let region = engine_regions(region.map(|region| vec![region]));
+        let region = region.as_ref().map(|regions| &regions[0]);
+        let pass = RankPass::from_words(&words).ok_or_else(|| not_words(py))?;
+        let counts = reported(py, threads, progress, |options| {
+            image.count_ranks(&pass, &section, region, options)
+        })?;
+        let words = counts.to_words();
+        let length = [words.len() as u64];
+        shaped(py, words, &length, place(image))
     }
 
     /// Return the robust rms, the width of the noise in the histogram.
@@ -106,6 +159,17 @@ impl Image {
         let axes = if per_plane { &shape[..shape.len().saturating_sub(2)] } else { &[] };
         shaped(py, values, axes, place(image))
     }
+}
+
+/// Returns the results of the parts of a pass.
+fn counts_of(py: Python<'_>, pass: &RankPass, parts: Py<PyAny>) -> PyResult<Vec<RankCounts>> {
+    let parts: Vec<PyReadonlyArray1<'_, u64>> = parts.extract(py)?;
+    let counts = parts.iter().map(|part| RankCounts::from_words(pass, part.as_slice().ok()?));
+    counts.collect::<Option<_>>().ok_or_else(|| not_words(py))
+}
+
+fn not_words(py: Python<'_>) -> PyErr {
+    argument(py, "words of a pass", "other words", "give those of `order_elsewhere`")
 }
 
 impl Image {

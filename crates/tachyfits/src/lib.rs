@@ -124,7 +124,7 @@ pub mod statistics {
     pub use crate::moment::Coordinates;
     #[doc(hidden)]
     pub use crate::order_statistics::OrderLimits;
-    pub use crate::order_statistics::OrderStatistic;
+    pub use crate::order_statistics::{OrderStatistic, RankCounts, RankPass, RunPass};
     pub use crate::reduce::Reduced;
     pub use crate::shares::Shares;
     pub use crate::statistic::{StatisticFacts, statistics};

@@ -9,6 +9,7 @@ mod cuts;
 mod limits;
 mod passes;
 mod rank;
+mod rank_pass;
 mod sample;
 mod select;
 mod stream;
@@ -21,8 +22,10 @@ use tachyfits_memory::{self as memory, NoMemory};
 pub(crate) use passes::Passes;
 pub use rank::OrderStatistic;
 use rank::Selection;
+pub use rank_pass::{RankCounts, RankPass};
 pub(crate) use select::sort;
-use stream::Population;
+pub use stream::RunPass;
+use stream::{Elsewhere, Population};
 
 use crate::error::{Error, Reason};
 use crate::grid::Grid;
@@ -117,6 +120,71 @@ impl Image {
         axes.extend(regions.map(|regions| regions.len() as u64));
         let values = results.into_iter().map(Values::Floats).collect();
         Ok((Reduced { axes, values }, passes.finish()))
+    }
+
+    /// Works like [`Image::order`] for all axes, with passes that other processes run by
+    /// [`Image::count_ranks`]. Only a sample is read here. `parts` is the number of results of a pass. Returns a
+    /// value per statistic.
+    ///
+    /// # Errors
+    /// As [`Image::order`], and those of `run`.
+    pub fn order_elsewhere(
+        &self,
+        statistics: &[OrderStatistic],
+        section: &Section,
+        region: Option<&Region>,
+        limits: &OrderLimits,
+        (parts, run): (u64, &RunPass<'_>),
+        options: &RunOptions<'_>,
+    ) -> Result<(Vec<f64>, Report), Error> {
+        self.check_statistics(statistics)?;
+        let elsewhere = Some(Elsewhere { run, parts });
+        self.populated(section, region, limits, elsewhere, options, |population, passes| {
+            let mut values = Vec::with_capacity(statistics.len());
+            population.push(statistics, passes, &mut values)?;
+            Ok(values)
+        })
+    }
+
+    /// Runs a pass of [`Image::order_elsewhere`] over a part of its pixels.
+    ///
+    /// # Errors
+    /// As [`Image::order`].
+    pub fn count_ranks(
+        &self,
+        pass: &RankPass,
+        section: &Section,
+        region: Option<&Region>,
+        options: &RunOptions<'_>,
+    ) -> Result<(RankCounts, Report), Error> {
+        let limits = OrderLimits::default();
+        self.populated(section, region, &limits, None, options, |population, passes| {
+            population.run(pass, passes)
+        })
+    }
+
+    /// Calls `work` with the pixels of a section, or of a region of it.
+    fn populated<T>(
+        &self,
+        section: &Section,
+        region: Option<&Region>,
+        limits: &OrderLimits,
+        elsewhere: Option<Elsewhere<'_>>,
+        options: &RunOptions<'_>,
+        work: impl FnOnce(&mut Population<'_>, &mut Passes<'_>) -> Result<T, Error>,
+    ) -> Result<(T, Report), Error> {
+        self.check_section(section)?;
+        let all = vec![true; self.axes().len()];
+        if region.is_none() {
+            self.check_present(Grid::new(self.axes(), section, &all).last_pixel())?;
+        }
+        let regions = region.map(std::slice::from_ref);
+        let lines = self.lines(section, &all, regions, false, options)?;
+        let mut passes =
+            Passes::new(options, lines.pixels().saturating_mul(self.pixel_bytes().size));
+        let mut population = Population::new(self, &*lines, tier(), *limits, elsewhere);
+        let result = work(&mut population, &mut passes)?;
+        Ok((result, passes.finish()))
     }
 
     fn check_statistics(&self, statistics: &[OrderStatistic]) -> Result<(), Error> {
@@ -256,7 +324,7 @@ impl OrderPlan<'_> {
                 let lines = self.image.lines(&section, &all, region, false, passes.options())?;
                 let is_small = lines.pixels() <= ALONE_PIXELS;
                 passes.alone(is_small);
-                let mut population = Population::new(self.image, &*lines, tier, self.limits);
+                let mut population = Population::new(self.image, &*lines, tier, self.limits, None);
                 values.clear();
                 population.push(statistics, passes, &mut values)?;
                 results.iter_mut().zip(&values).for_each(|(all, &value)| all.push(value));

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce as folded
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits.base.cluster import Cluster
 from tachyfits.interop.dask_arrays import open_pickled
-from tachyfits.interop.dask_ranks import Ranks, Subset
 from tachyfits.interop.dask_tasks import results
 
 if TYPE_CHECKING:
@@ -36,8 +35,15 @@ def _reduce(
     """Reduce in the process of a task."""
     core = open_pickled(image)._core_image()
     if regions is not None:
-        options = options | {"regions": [_core.Region.of_spans(spans) for spans in regions]}
+        engine_regions = [_core.Region.of_spans(spans) for spans in regions]
+        # A pass over ranks has one region.
+        names = {"region": engine_regions[0]} if "words" in options else {"regions": engine_regions}
+        options = options | names
     return getattr(core, method)(**options, threads=1)
+
+
+#: Maximum number of values that all tasks of a pass over ranks return; None: that of the engine.
+_KEPT: int | None = None
 
 
 class SpreadImage:
@@ -135,43 +141,23 @@ class SpreadImage:
         regions: Sequence[_core.Region] | None, run: dict[str, Any],
     ) -> list[NDArray[np.float64]]:  # fmt: skip
         """Return order statistics of each region, or of all pixels."""
-        states = self.stats(section, regions=regions)
-        values = np.full((len(statistics), len(states)), np.nan)
-        for n, state in enumerate(states):
-            if not np.isfinite(state.max - state.min):
-                # Without defined values, or with infinite ones, bins do not work.
-                options = {"statistics": list(statistics), "axes": list(range(len(section)))}
-                region_list = None if regions is None else [regions[n]]
-                ranked = self._whole("order", region_list, options | {"section": section}, run)
-                values[:, n] = np.ravel(ranked)
-                continue
-            spans = None if regions is None else self._spans(regions[n])
-            ranks = self._ranks(section, Subset(spans), state.count, state.min, state.max)
-            for place, statistic in enumerate(statistics):
-                values[place, n] = self._of_ranks(ranks, statistic, section, spans, state)
-        return [array if regions is not None else array[0] for array in values]
-
-    def _of_ranks(
-        self, ranks: Ranks, statistic: str | float, section: Ranges,
-        spans: NDArray[np.uint64] | None, state: _core.Stats,
-    ) -> float:  # fmt: skip
-        core, count = self._image._core_image(), state.count
-        if statistic == "mad":
-            centre = self._of_ranks(ranks, "median", section, spans, state)
-            farthest = max(state.max - centre, centre - state.min)
-            ranks = self._ranks(section, Subset(spans, centre), count, 0.0, farthest)
-        low, high = (ranks.value(rank) for rank in core.order_ranks(statistic, count))
-        return core.order_value(statistic, count, low, high)
-
-    def _ranks(self, section: Ranges, subset: Subset, count: int, low: float, high: float) -> Ranks:
-        """Return the object that computes values of ranks."""
+        core = self._image._core_image()
         _, parts = self._cut(section, ())
+        each: list[list[float]] = []
+        for region in [None] if regions is None else regions:
 
-        def run(function: Callable[..., Any], subset: Subset, *more: float) -> list[Any]:
-            arguments = [(part, subset, *more) for part in parts]
-            return results(self._cluster, function, self._pickled, arguments)
+            def count(words: list[int], region: _core.Region | None = region) -> list[Any]:
+                options = [{"words": words, "section": part} for part in parts]
+                return self._run("count_ranks", None if region is None else [region], options)
 
-        return Ranks(run, subset, count, low, high)
+            each.append(
+                core.order_elsewhere(
+                    list(statistics), section, len(parts), count,
+                    region=region, kept=_KEPT, **run,
+                )
+            )  # fmt: skip
+        arrays = np.array(each).reshape(len(each), len(statistics)).T
+        return [array if regions is not None else array[0] for array in arrays]
 
     def _ranges(self, section: Ranges | None) -> Ranges:
         return [(0, count, 1) for count in self._image.shape] if section is None else section

@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use tachyfits_kernels::{KeyCuts, key_of, value_of_key};
 use tachyfits_memory::{self as memory, NoMemory};
 
+use super::rank_pass::{KeyRange, Open, list};
 use super::select::select;
-use super::stream::{KeyRange, Open};
 
 /// Cuts of a pass, and the bins whose pixels it keeps.
+#[derive(Debug)]
 pub(super) struct Cuts {
     cuts: KeyCuts,
     /// Index of each bin among the kept bins.
@@ -31,6 +32,20 @@ impl Cuts {
         let kept = std::iter::once(None).chain(firsts.values().map(|&keep| place(keep))).collect();
         let cuts = KeyCuts::new(firsts.keys().copied().collect());
         Cuts { cuts, kept, keeps: keeps as usize }
+    }
+
+    /// Returns the first key of each bin from the second on, each with a flag whether its pixels are kept.
+    pub(super) fn to_words(&self) -> impl Iterator<Item = u64> {
+        let kept = self.kept[1..].iter().map(|place| u64::from(place.is_some()));
+        self.cuts.firsts().iter().copied().zip(kept).flat_map(|(first, keep)| [first, keep])
+    }
+
+    /// Returns the cuts of words, or `None` unless they are rising keys with flags.
+    pub(super) fn from_words(words: &[u64]) -> Option<Cuts> {
+        let (pairs @ [_, ..], []) = words.as_chunks() else { return None };
+        let is_rising = pairs.is_sorted_by(|[key, _], [next, _]| key < next);
+        let firsts = pairs.iter().map(|&[key, keep]| (key, keep == 1)).collect();
+        (is_rising && u32::try_from(pairs.len()).is_ok()).then(|| Cuts::new(&firsts))
     }
 
     /// Returns the first cuts. `ranges` are sorted and disjoint, each with the fraction of all pixels it
@@ -92,6 +107,7 @@ impl Cuts {
 }
 
 /// Result of a pass or of one worker.
+#[derive(Debug)]
 pub(super) struct Sorted {
     counts: Vec<u64>,
     keys: Vec<Vec<u64>>,
@@ -135,6 +151,21 @@ impl Sorted {
             }
         }
         Ok(())
+    }
+
+    /// Appends the counts of all bins, and the keys of each kept bin.
+    pub(super) fn push_words(&self, words: &mut Vec<u64>) {
+        for list in std::iter::once(&self.counts).chain(&self.keys) {
+            words.push(list.len() as u64);
+            words.extend(list);
+        }
+    }
+
+    /// Takes the result of a pass with these cuts from the front of words.
+    pub(super) fn of_words(cuts: &Cuts, words: &mut &[u64]) -> Option<Sorted> {
+        let counts = list(words).filter(|counts| counts.len() == cuts.kept.len())?.to_vec();
+        let keys = (0..cuts.keeps).map(|_| Some(list(words)?.to_vec())).collect::<Option<_>>()?;
+        Some(Sorted { counts, keys })
     }
 
     /// Total number of defined pixels.

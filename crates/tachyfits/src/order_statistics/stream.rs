@@ -6,19 +6,17 @@
 //! good that one pass is usually enough.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
-use tachyfits_kernels::{
-    Encoding, KeyBins, LEAF_PIXELS, Split, Tier, decode_f64, deviate, key_of, split, value_of_key,
-};
+use tachyfits_kernels::{Encoding, KeyBins, LEAF_PIXELS, Tier, decode_f64, key_of, value_of_key};
 use tachyfits_memory::{self as memory, NoMemory};
 
-use super::cuts::{Cuts, Sorted};
+use super::cuts::Cuts;
 use super::limits::OrderLimits;
 use super::passes::Passes;
 use super::rank::OrderStatistic;
+use super::rank_pass::{KeyRange, Open, RankCounts, RankPass, Task};
 use super::sample::{Part, Sample, SampledLines};
-use super::select::select;
 use crate::error::Error;
 use crate::image::Image;
 use crate::lines::{LineReads, Lines};
@@ -31,207 +29,15 @@ const CUTS_PER_STATISTIC: usize = 64;
 /// Minimum number of cuts of a pass: their table costs less than a block of pixels.
 const LEAST_CUTS: usize = 64;
 
-/// Operation of a pass for one range.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Task {
-    /// Count the pixels below, in and above `low..=high`, and keep the pixels inside.
-    Keep { low: f64, high: f64 },
-    /// Count pixels in bins.
-    Count(KeyBins),
-}
+/// Function that runs a pass over all pixels in other processes; returns the results of their parts.
+pub type RunPass<'a> = dyn Fn(&RankPass) -> Result<Vec<RankCounts>, Error> + 'a;
 
-/// Purpose of the memory, for errors.
-const KEPT: &str = "pixels near the results";
-
-/// Result of a pass.
-#[derive(Clone, Debug)]
-enum TaskResult {
-    Kept { low: f64, high: f64, counts: Split, values: Vec<f64> },
-    Counted { bins: KeyBins, counts: Vec<u64> },
-}
-
-impl TaskResult {
-    fn new(task: Task) -> TaskResult {
-        match task {
-            Task::Keep { low, high } => {
-                let (counts, values) = Default::default();
-                TaskResult::Kept { low, high, counts, values }
-            }
-            // There are at most 2^14 bins.
-            Task::Count(bins) => TaskResult::Counted { bins, counts: vec![0; bins.bins + 3] },
-        }
-    }
-
-    /// Adds values. `kept` counts the values that all workers keep; once it exceeds `most`, no more are kept.
-    ///
-    /// # Errors
-    /// If there is too little memory.
-    fn take(
-        &mut self,
-        pixels: &[f64],
-        tier: Tier,
-        kept: &AtomicU64,
-        most: u64,
-    ) -> Result<(), NoMemory> {
-        match self {
-            TaskResult::Kept { low, high, counts, values, .. } => {
-                let room = kept.load(Ordering::Relaxed) <= most;
-                let before = values.len();
-                if room {
-                    memory::reserve(values, pixels.len(), KEPT)?;
-                }
-                *counts += split(pixels, (*low, *high), tier, room.then_some(&mut *values));
-                kept.fetch_add((values.len() - before) as u64, Ordering::Relaxed);
-            }
-            TaskResult::Counted { bins, counts } => bins.count(pixels, tier, counts),
-        }
-        Ok(())
-    }
-
-    fn merge(&mut self, other: TaskResult) -> Result<(), NoMemory> {
-        match (self, other) {
-            (
-                TaskResult::Kept { counts, values, .. },
-                TaskResult::Kept { counts: more, values: new, .. },
-            ) => {
-                *counts += more;
-                // The first worker's values are moved, not copied.
-                match values.is_empty() {
-                    true => *values = new,
-                    false => memory::extend(values, &new, KEPT)?,
-                }
-            }
-            (TaskResult::Counted { counts, .. }, TaskResult::Counted { counts: more, .. }) => {
-                counts.iter_mut().zip(&more).for_each(|(count, more)| *count += more);
-            }
-            _ => unreachable!("workers do the same tasks"),
-        }
-        Ok(())
-    }
-
-    /// Total number of defined pixels.
-    fn count(&self) -> u64 {
-        match self {
-            TaskResult::Kept { counts, .. } => counts.count(),
-            TaskResult::Counted { counts, .. } => counts[..counts.len() - 1].iter().sum(),
-        }
-    }
-
-    /// Returns the bin that contains a rank, with the number of pixels below it and up to its end.
-    fn piece(&self, rank: u64) -> KeyRange {
-        let mut pieces = KeyRanges { first: 0, below: 0, rank };
-        match self {
-            TaskResult::Kept { low, high, counts, .. } => {
-                let (low, high) = (key_of(*low), key_of(*high));
-                pieces
-                    .next(low - 1, counts.below)
-                    .or_else(|| pieces.next(low, counts.at_low))
-                    .or_else(|| pieces.next(high.max(low + 1) - 1, counts.between))
-                    .or_else(|| pieces.next(high.max(low), counts.at_high))
-                    .unwrap_or_else(|| pieces.rest(counts.above))
-            }
-            TaskResult::Counted { bins, counts } => {
-                // Computed in u128: the end of the last bin may exceed the last key.
-                let last = |bin: usize| {
-                    let end = u128::from(bins.first) + ((bin as u128 + 1) << bins.shift);
-                    u64::try_from(end - 1).unwrap_or(u64::MAX)
-                };
-                pieces
-                    .next(bins.first - 1, counts[0])
-                    .or_else(|| {
-                        let mut inside = (0..bins.bins).map(|bin| (last(bin), counts[bin + 1]));
-                        inside.find_map(|(last, count)| pieces.next(last, count))
-                    })
-                    .unwrap_or_else(|| pieces.rest(counts[bins.bins + 1]))
-            }
-        }
-    }
-}
-
-/// Keys `first..=last`, with the number of pixels below them and up to their end.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct KeyRange {
-    pub(super) first: u64,
-    pub(super) last: u64,
-    pub(super) below: u64,
-    pub(super) end: u64,
-}
-
-/// Walks along adjacent key ranges in ascending order.
-struct KeyRanges {
-    first: u64,
-    below: u64,
-    rank: u64,
-}
-
-impl KeyRanges {
-    /// Returns the next range if it contains the rank.
-    fn next(&mut self, last: u64, count: u64) -> Option<KeyRange> {
-        let piece =
-            KeyRange { first: self.first, last, below: self.below, end: self.below + count };
-        (self.first, self.below) = (last.saturating_add(1), piece.end);
-        (self.rank < piece.end).then_some(piece)
-    }
-
-    fn rest(&self, count: u64) -> KeyRange {
-        KeyRange { first: self.first, last: u64::MAX, below: self.below, end: self.below + count }
-    }
-}
-
-/// Result of a pass for a rank.
-enum Narrowed {
-    Open,
-    Value(f64),
-    /// The value is among the kept pixels, the first of which has rank `below`.
-    Kept {
-        below: u64,
-    },
-}
-
-/// Bounds of a rank: its value is within these keys.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Open {
-    rank: u64,
-    within: KeyRange,
-}
-
-impl Open {
-    fn new(rank: u64, count: u64) -> Open {
-        let (first, last) = (key_of(f64::NEG_INFINITY), key_of(f64::INFINITY));
-        Open { rank, within: KeyRange { first, last, below: 0, end: count } }
-    }
-
-    /// Narrows the bounds by the result of a pass. `whole` means that every pixel that should be kept was
-    /// kept.
-    fn narrow(&mut self, result: &TaskResult, whole: bool) -> Narrowed {
-        let piece = result.piece(self.rank);
-        if let TaskResult::Kept { low, high, counts, .. } = result
-            && whole
-            && piece.first > key_of(*low)
-            && piece.last < key_of(*high)
-            && counts.between > 0
-        {
-            return Narrowed::Kept { below: piece.below };
-        }
-        self.within(piece).map_or(Narrowed::Open, Narrowed::Value)
-    }
-
-    /// Returns the rank to determine.
-    pub(super) fn rank(&self) -> u64 {
-        self.rank
-    }
-
-    /// Narrows the bounds to a range; returns the value if the bounds contain a single key.
-    pub(super) fn within(&mut self, piece: KeyRange) -> Option<f64> {
-        let within = &mut self.within;
-        if piece.first > within.first {
-            (within.first, within.below) = (piece.first, piece.below);
-        }
-        if piece.last < within.last {
-            (within.last, within.end) = (piece.last, piece.end);
-        }
-        (within.first == within.last).then(|| value_of_key(within.first))
-    }
+/// Passes that other processes run.
+#[derive(Clone, Copy)]
+pub(crate) struct Elsewhere<'a> {
+    pub(crate) run: &'a RunPass<'a>,
+    /// Number of results of a pass.
+    pub(crate) parts: u64,
 }
 
 /// Pixels that can be read repeatedly.
@@ -241,6 +47,7 @@ pub(crate) struct Population<'a> {
     encoding: Encoding,
     tier: Tier,
     limits: OrderLimits,
+    elsewhere: Option<Elsewhere<'a>>,
     sample: Option<Sample>,
 }
 
@@ -250,8 +57,10 @@ impl<'a> Population<'a> {
         lines: &'a dyn Lines,
         tier: Tier,
         limits: OrderLimits,
+        elsewhere: Option<Elsewhere<'a>>,
     ) -> Population<'a> {
-        Population { image, lines, encoding: image.encoding(), tier, limits, sample: None }
+        let (encoding, sample) = (image.encoding(), None);
+        Population { image, lines, encoding, tier, limits, elsewhere, sample }
     }
 
     /// Appends the value of each statistic, NaN if no pixel is defined.
@@ -293,45 +102,19 @@ impl<'a> Population<'a> {
         center: Option<f64>,
         passes: &mut Passes<'_>,
     ) -> Result<Vec<f64>, Error> {
-        let mut opens: Vec<Open>;
         let mut values_of_ranks: Vec<(u64, f64)> = Vec::new();
-        let count = if let Some(cuts) = self.first_cuts(statistics, center, passes)? {
-            let (result, whole) = self.cut(&cuts, center, passes)?;
-            let count = result.count();
-            opens = open_ranks(statistics, count);
-            result.narrow(&cuts, whole, &mut opens, &mut values_of_ranks, &|| {
-                passes.check_cancelled()
-            })?;
-            count
-        } else {
-            let tasks = self.first_tasks(statistics, center, passes)?;
-            let (mut result, whole) = self.pass(&tasks, center, passes)?;
-            let count = result[0].count();
-            opens = open_ranks(statistics, count);
-            narrow(&mut opens, &mut values_of_ranks, &mut result, whole, &|| {
-                passes.check_cancelled()
-            })?;
-            count
-        };
+        let mut pass = self.first_pass(statistics, center, passes)?;
+        let counts = self.run(&pass, passes)?;
+        let count = counts.count();
         if count == 0 {
             return Ok(vec![f64::NAN; statistics.len()]);
         }
+        let mut opens = open_ranks(statistics, count);
+        counts.narrow(&pass, &mut opens, &mut values_of_ranks, &|| passes.check_cancelled())?;
         while !opens.is_empty() {
-            let mut within: Vec<KeyRange> = opens.iter().map(|open| open.within).collect();
-            within.sort_unstable_by_key(|piece| piece.first);
-            within.dedup();
-            if within.len() > self.limits.ranges {
-                let cuts = Cuts::next(&within, self.limits.kept, self.most_cuts());
-                let (result, whole) = self.cut(&cuts, center, passes)?;
-                result.narrow(&cuts, whole, &mut opens, &mut values_of_ranks, &|| {
-                    passes.check_cancelled()
-                })?;
-            } else {
-                let (mut result, whole) = self.pass(&self.next_tasks(within), center, passes)?;
-                narrow(&mut opens, &mut values_of_ranks, &mut result, whole, &|| {
-                    passes.check_cancelled()
-                })?;
-            }
+            pass = self.next_pass(&opens, center);
+            let counts = self.run(&pass, passes)?;
+            counts.narrow(&pass, &mut opens, &mut values_of_ranks, &|| passes.check_cancelled())?;
         }
         let values_of_ranks: HashMap<u64, f64> = values_of_ranks.into_iter().collect();
         let value = |rank: u64| values_of_ranks.get(&rank).copied().unwrap_or(f64::NAN);
@@ -341,24 +124,32 @@ impl<'a> Population<'a> {
             .collect())
     }
 
-    /// Returns the ranges of the first pass: all values if there are few pixels, otherwise ranges from a
-    /// sample.
-    fn first_tasks(
+    /// Returns the first pass: all values if there are few pixels, otherwise ranges or cuts from a sample.
+    fn first_pass(
         &self,
         statistics: &[OrderStatistic],
         center: Option<f64>,
         passes: &Passes<'_>,
-    ) -> Result<Vec<Task>, Error> {
-        let all = Task::Keep { low: f64::NEG_INFINITY, high: f64::INFINITY };
+    ) -> Result<RankPass, Error> {
         let Some(sample) = self.sample.as_ref().filter(|sample| !sample.is_empty()) else {
-            return Ok(vec![all]);
+            let all = Task::Keep { low: f64::NEG_INFINITY, high: f64::INFINITY };
+            return Ok(RankPass::of_ranges(vec![all], center, self.limits.kept));
         };
-        let ranges = match center {
-            None => joined_ranges(sample, statistics, passes)?,
-            Some(center) => {
-                joined_ranges(&sample.deviations(center, self.tier)?, statistics, passes)?
-            }
+        // The sample may mislead: no part sends far more than its share of the values.
+        let most = match self.elsewhere {
+            None => self.limits.kept,
+            Some(Elsewhere { parts, .. }) => self.limits.kept * 2 / parts.max(2),
         };
+        let deviations = center.map(|center| sample.deviations(center, self.tier)).transpose()?;
+        let sample = deviations.as_ref().unwrap_or(sample);
+        let ranges = joined_ranges(sample, statistics, passes)?;
+        if statistics.len() > self.limits.ranges {
+            let cuts = (statistics.len() * CUTS_PER_STATISTIC).clamp(LEAST_CUTS, self.most_cuts());
+            let (pixels, room) = (self.lines.pixels() as f64, self.limits.kept as f64);
+            let sorted = sample.sorted(&|| passes.check_cancelled())?;
+            let cuts = Cuts::first(&ranges, &sorted, pixels, room, cuts);
+            return Ok(RankPass::of_cuts(cuts, center, most));
+        }
         let mut room = self.limits.kept as f64;
         let pixels = self.lines.pixels() as f64;
         let task = |((low, high), part): ((f64, f64), f64)| {
@@ -370,65 +161,24 @@ impl<'a> Population<'a> {
             room -= expected;
             Task::Keep { low, high }
         };
-        Ok(ranges.into_iter().map(task).collect())
+        Ok(RankPass::of_ranges(ranges.into_iter().map(task).collect(), center, most))
     }
 
-    /// Returns cuts for the first pass if a sample exists and there are too many statistics for separate
-    /// ranges.
-    fn first_cuts(
-        &self,
-        statistics: &[OrderStatistic],
-        center: Option<f64>,
-        passes: &Passes<'_>,
-    ) -> Result<Option<Cuts>, Error> {
-        let sample = self.sample.as_ref().filter(|sample| !sample.is_empty());
-        let Some(sample) = sample.filter(|_| statistics.len() > self.limits.ranges) else {
-            return Ok(None);
-        };
-        let deviations = center.map(|center| sample.deviations(center, self.tier)).transpose()?;
-        let sample = deviations.as_ref().unwrap_or(sample);
-        let ranges = joined_ranges(sample, statistics, passes)?;
-        let most = (statistics.len() * CUTS_PER_STATISTIC).clamp(LEAST_CUTS, self.most_cuts());
-        let (pixels, room) = (self.lines.pixels() as f64, self.limits.kept as f64);
-        let sorted = sample.sorted(&|| passes.check_cancelled())?;
-        Ok(Some(Cuts::first(&ranges, &sorted, pixels, room, most)))
+    /// Returns the pass that narrows the ranks further.
+    fn next_pass(&self, opens: &[Open], center: Option<f64>) -> RankPass {
+        let mut within: Vec<KeyRange> = opens.iter().map(|open| open.within).collect();
+        within.sort_unstable_by_key(|piece| piece.first);
+        within.dedup();
+        let kept = self.limits.kept;
+        if within.len() > self.limits.ranges {
+            return RankPass::of_cuts(Cuts::next(&within, kept, self.most_cuts()), center, kept);
+        }
+        RankPass::of_ranges(self.next_tasks(within), center, kept)
     }
 
     /// Returns the maximum number of cuts of a pass.
     fn most_cuts(&self) -> usize {
         (self.limits.bins * self.limits.ranges).max(LEAST_CUTS)
-    }
-
-    /// Counts the pixels of each bin and keeps those of selected bins; returns whether every pixel that
-    /// should be kept was kept.
-    fn cut(
-        &self,
-        cuts: &Cuts,
-        center: Option<f64>,
-        passes: &mut Passes<'_>,
-    ) -> Result<(Sorted, bool), Error> {
-        let (tier, most) = (self.tier, self.limits.kept);
-        let kept_count = AtomicU64::new(0);
-        let workers = Workers::new();
-        self.visit(
-            self.lines,
-            passes,
-            || workers.begin(Sorted::new(cuts)),
-            |state: &mut Own<Sorted>, values| {
-                if let Some(center) = center {
-                    deviate(values, center, tier);
-                }
-                let room = kept_count.load(Ordering::Relaxed) <= most;
-                kept_count.fetch_add(state.get().take(cuts, values, room)?, Ordering::Relaxed);
-                Ok(())
-            },
-            |_| (),
-            |()| Ok(()),
-        )?;
-        let mut sorted = Sorted::new(cuts);
-        workers
-            .try_for_each(|worker| sorted.merge(std::mem::replace(worker, Sorted::new(cuts))))?;
-        Ok((sorted, kept_count.into_inner() <= most))
     }
 
     /// Returns the ranges of the next pass.
@@ -449,39 +199,32 @@ impl<'a> Population<'a> {
         KeyBins::covering(first, last, self.limits.bins)
     }
 
-    /// Processes all pixels; returns the results of the tasks, and whether every pixel that should be kept
-    /// was kept.
-    fn pass(
+    /// Runs a pass over all pixels, here or in other processes.
+    pub(crate) fn run(
         &self,
-        tasks: &[Task],
-        center: Option<f64>,
+        pass: &RankPass,
         passes: &mut Passes<'_>,
-    ) -> Result<(Vec<TaskResult>, bool), Error> {
-        let (tier, most) = (self.tier, self.limits.kept);
-        let kept_count = AtomicU64::new(0);
+    ) -> Result<RankCounts, Error> {
+        let mut counts = RankCounts::new(pass);
+        if let Some(elsewhere) = self.elsewhere {
+            (elsewhere.run)(pass)?.into_iter().try_for_each(|part| counts.merge(part))?;
+            return Ok(counts);
+        }
+        let (tier, kept_count) = (self.tier, AtomicU64::new(0));
         let workers = Workers::new();
-        let begin =
-            || workers.begin(tasks.iter().copied().map(TaskResult::new).collect::<Vec<_>>());
         self.visit(
             self.lines,
             passes,
-            begin,
-            |state: &mut Own<Vec<TaskResult>>, values| {
-                if let Some(center) = center {
-                    deviate(values, center, tier);
-                }
-                let mut state = state.get();
-                state.iter_mut().try_for_each(|result| result.take(values, tier, &kept_count, most))
-            },
+            || workers.begin(RankCounts::new(pass)),
+            |own: &mut Own<RankCounts>, values| own.get().take(pass, values, tier, &kept_count),
             |_| (),
             |()| Ok(()),
         )?;
-        let mut results: Vec<TaskResult> = tasks.iter().copied().map(TaskResult::new).collect();
-        workers.try_for_each(|worker_results| {
-            let worker_results = std::mem::take(worker_results);
-            results.iter_mut().zip(worker_results).try_for_each(|(result, more)| result.merge(more))
+        workers.try_for_each(|worker| {
+            counts.merge(std::mem::replace(worker, RankCounts::new(pass)))
         })?;
-        Ok((results, kept_count.into_inner() <= most))
+        counts.is_whole = kept_count.into_inner() <= pass.most;
+        Ok(counts)
     }
 
     fn take_sample(&self, passes: &mut Passes<'_>) -> Result<Sample, Error> {
@@ -568,40 +311,4 @@ fn open_ranks(statistics: &[OrderStatistic], count: u64) -> Vec<Open> {
     ranks.sort_unstable();
     ranks.dedup();
     ranks.into_iter().map(|rank| Open::new(rank, count)).collect()
-}
-
-/// Narrows every rank by the results of a pass; ranks with a determined value move from `opens` to `values_of_ranks`.
-/// `check` is called regularly and may cancel.
-fn narrow(
-    opens: &mut Vec<Open>,
-    values_of_ranks: &mut Vec<(u64, f64)>,
-    results: &mut [TaskResult],
-    whole: bool,
-    check: &dyn Fn() -> Result<(), Error>,
-) -> Result<(), Error> {
-    // There are at most 8 ranges.
-    let mut ranks = vec![(0, Vec::new()); results.len()];
-    opens.retain_mut(|open| {
-        for (result, (first, places)) in results.iter().zip(&mut ranks) {
-            match open.narrow(result, whole) {
-                Narrowed::Open => continue,
-                Narrowed::Value(value) => values_of_ranks.push((open.rank, value)),
-                Narrowed::Kept { below } => {
-                    *first = below;
-                    places.push((open.rank - below) as usize);
-                }
-            }
-            return false;
-        }
-        true
-    });
-    for (result, (first, places)) in results.iter_mut().zip(ranks) {
-        if let TaskResult::Kept { values, .. } = result {
-            let mut keys: Vec<u64> = std::mem::take(values).into_iter().map(key_of).collect();
-            select(&mut keys, &places, check, &mut |place, key| {
-                values_of_ranks.push((first + place as u64, value_of_key(key)));
-            })?;
-        }
-    }
-    Ok(())
 }

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use tachyfits::io::Buffering;
-use tachyfits::statistics::{OrderLimits, OrderStatistic, Reduced};
-use tachyfits::{Executor, Image, Job, Region, RunOptions, Section, Values};
+use tachyfits::statistics::{OrderLimits, OrderStatistic, RankCounts, RankPass, Reduced, RunPass};
+use tachyfits::{AxisRange, Executor, Image, Job, Region, RunOptions, Section, Values};
 
 use crate::common::{Numbers, fits, image};
 use crate::model::Pixels;
@@ -115,6 +115,57 @@ proptest! {
         let image = picture.image();
         check_along_axes(&picture, &image, &picture.section(&image));
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(30))]
+
+    #[test]
+    fn passes_by_other_processes_select_the_same(picture in pictures(true), parts in 1_u64..5) {
+        let image = picture.image();
+        let section = picture.section(&image);
+        let axes: Vec<usize> = (0..picture.axes.len()).collect();
+        let (_, pixels) = outputs(&picture, &section, &marks(&axes, axes.len()), |_| true);
+        let cut = section_parts(&image, &section, parts);
+        let run = |pass: &RankPass| {
+            let sent = RankPass::from_words(&pass.to_words()).unwrap();
+            let of_part = |part: &Section| {
+                let (counts, _) = image.count_ranks(&sent, part, None, &ONE)?;
+                Ok(RankCounts::from_words(pass, &counts.to_words()).unwrap())
+            };
+            cut.iter().map(of_part).collect()
+        };
+        for limits in limits() {
+            let elsewhere = (cut.len() as u64, &run as &RunPass<'_>);
+            let result = image.order_elsewhere(&STATISTICS, &section, None, &limits, elsewhere, &ONE);
+            for (statistic, value) in STATISTICS.iter().zip(result.unwrap().0) {
+                let expected = expected(*statistic, &pixels[0]);
+                prop_assert!(same(value, expected), "{statistic:?} {limits:?}: {value} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_of_no_pass_are_refused(words in prop::collection::vec(prop_oneof![0_u64..4, any::<u64>()], 0..30)) {
+        if let Some(pass) = RankPass::from_words(&words) {
+            prop_assert_eq!(pass.to_words()[2..].to_vec(), words[2..].to_vec());
+            let _ = RankCounts::from_words(&pass, &words);
+        }
+    }
+}
+
+/// Cuts a section along its last axis.
+fn section_parts(image: &Image, section: &Section, parts: u64) -> Vec<Section> {
+    let last = section.ranges().len() - 1;
+    let AxisRange { first, count, step } = section.ranges()[last];
+    let border = |part: u64| count * part / parts;
+    let part = |at: u64| {
+        let mut ranges = section.ranges().to_vec();
+        let first = first.wrapping_add_signed(step * border(at) as i64);
+        ranges[last] = AxisRange { first, count: border(at + 1) - border(at), step };
+        image.section(&ranges).unwrap()
+    };
+    (0..parts).filter(|&at| border(at) < border(at + 1)).map(part).collect()
 }
 
 #[test]
