@@ -37,7 +37,7 @@ _DRAG = """async (steps) => {
 
 
 def with_sky(path: Path, turn: float) -> Path:
-    """Return a cube as a file whose header has coordinates; its pixels are those of ``path``."""
+    """Return a cube turned about its middle, as a file whose header has coordinates."""
     copy = path.with_name(f"{path.stem}-sky.fits")
     if copy.exists():
         return copy
@@ -47,7 +47,8 @@ def with_sky(path: Path, turn: float) -> Path:
             (("RA---TAN", 187.7, -1.0), ("DEC--TAN", 12.39, 1.0)), 1
         ):
             header[f"CTYPE{axis}"], header[f"CRVAL{axis}"] = kind, value
-            header[f"CDELT{axis}"], header[f"CRPIX{axis}"] = step / 3600, 250.5
+            header[f"CDELT{axis}"] = step / 3600
+            header[f"CRPIX{axis}"] = (header[f"NAXIS{axis}"] + 1) / 2
         header["CROTA2"], header["RESTFRQ"], header["RADESYS"] = turn, 1.101e11, "ICRS"
         fits.writeto(copy, file[0].data, header)
     return copy

@@ -35,7 +35,7 @@ MOST_GROWTH = 1.10
 #: Bytes, nodes or listeners below which growth says nothing.
 LEAST = {"server MiB": 30.0, "heap MiB": 3.0, "page MiB": 40.0, "nodes": 300.0, "listeners": 100.0}
 
-#: Regions stay on the images however these are turned.
+#: A round of use. Regions stay on the images, which are turned about their middles.
 _CLICK = """(async () => {
   const {store, viewer, channels, images, maps, catalogues} = tachyfits;
   const settled = () => new Promise(end => {
@@ -93,6 +93,11 @@ class Memory:
         for name, value in values.items():
             self.samples.setdefault(name.replace("_", " "), []).append(value)
 
+    def last(self) -> str:
+        """Return the numbers of the last round as a line."""
+        numbers = [f"{name} {values[-1]:.1f}" for name, values in self.samples.items()]
+        return f"round {len(self.samples['nodes'])}: {', '.join(numbers)}"
+
     def growth(self) -> dict[str, tuple[float, float]]:
         """Return the medians of the middle and of the last third by name."""
         medians = {}
@@ -117,8 +122,8 @@ def catalogue() -> Path:
     if not path.exists():
         rng = np.random.default_rng(3)
         positions = {
-            "RA": rng.uniform(187.70, 187.77, ROWS),
-            "DEC": rng.uniform(12.32, 12.392, ROWS),
+            "RA": rng.uniform(187.665, 187.735, ROWS),
+            "DEC": rng.uniform(12.355, 12.425, ROWS),
         }
         tf.write(path, positions, units={"RA": "deg", "DEC": "deg"})
     return path
@@ -174,6 +179,8 @@ def used(server: Server, minutes: float) -> Memory:
                 nodes=metrics["Nodes"],
                 listeners=metrics["JSEventListeners"],
             )
+            if len(memory.samples["nodes"]) % 25 == 0:
+                print(memory.last(), flush=True)
             if errors:
                 raise SystemExit(f"the page said: {errors[:3]}")
             notice = page.locator("#notice")

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 #: Minimum rows of a batch: polars requests fewer than keep all cores busy.
 _ROWS = 1 << 20
 
+#: Bytes of the rows of a batch under a condition, which selects few of them.
+_BYTES = 1 << 30
+
 #: Engine conditions for polars comparisons. In polars NaN is the largest number, so "greater"
 #: becomes "not less"; both sides may be rounded, so no condition is strict.
 _COMPARISONS = {
@@ -42,6 +45,8 @@ def lazy_frame(table: Table, columns: list[str] | None) -> polars.LazyFrame:
         names = columns if with_columns is None else with_columns
         where = None if predicate is None else _condition(predicate, scalars)
         step = max(batch_size or 0, _ROWS)
+        if where is not None:
+            step = max(step, _BYTES // max(1, table.row_bytes))
         end = len(table) if n_rows is None else min(n_rows, len(table))
         for first in range(0, end, step):
             piece = slice(first, min(first + step, end))
