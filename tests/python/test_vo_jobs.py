@@ -90,7 +90,7 @@ def links(document: ElementTree.Element) -> list[str]:
 
 
 def kill_while_a_job_runs(client: httpx.Client, server: Server) -> list[str]:
-    """Kill a server that has so many jobs that one of them surely runs; return all of them."""
+    """Kill a server while one of six jobs runs; return all of them."""
     url = f"{server.url}/vo/async"
     jobs = [create(client, {**LONG, "PHASE": "RUN"}, url) for _ in range(6)]
     wait(client, jobs[0], "QUEUED")

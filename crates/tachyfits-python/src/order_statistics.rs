@@ -109,7 +109,6 @@ impl Image {
 
     /// Run a pass of `order_elsewhere` over a section; return the words of its result.
     #[pyo3(signature = (words, section=None, *, region=None, threads=0, progress=None))]
-    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn count_ranks<'py>(
         &self,
         py: Python<'py>,

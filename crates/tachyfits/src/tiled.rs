@@ -99,6 +99,22 @@ pub(crate) trait PixelSource: Send + Sync + Debug {
     /// If a tile cannot be read or is damaged; earlier tiles were passed to `take`.
     fn decode(&self, tiles: &[u64], take: &mut TakeTile<'_>) -> Result<(), IoError>;
 
+    /// Does the same, into a buffer for each tile. Returns the indices of tiles without pixels.
+    ///
+    /// # Errors
+    /// As [`PixelSource::decode`].
+    fn decode_into(&self, tiles: &[u64], outs: &mut [&mut [u8]]) -> Result<Vec<usize>, IoError> {
+        let mut without_pixels = Vec::new();
+        self.decode(tiles, &mut |index, pixels| {
+            match pixels.is_empty() {
+                true => without_pixels.push(index),
+                false => outs[index].copy_from_slice(pixels),
+            }
+            Ok(())
+        })?;
+        Ok(without_pixels)
+    }
+
     /// The big-endian pixel of damaged tiles; `None` if their pixels are arbitrary.
     fn undefined_pixel(&self) -> Option<Vec<u8>> {
         None
@@ -207,11 +223,53 @@ impl<S: PixelSource> TiledData<S> {
             return Ok(());
         }
         let numbers: Vec<u64> = tiles.iter().map(|pieces| pieces[0].tile).collect();
+        if claims.is_empty()
+            && let Some(mut outs) = self.places(tiles, parts)
+        {
+            let without_pixels = self.source.decode_into(&numbers, &mut outs)?;
+            if let Some(undefined) = self.source.undefined_pixel() {
+                for index in without_pixels {
+                    let pixels = outs[index].chunks_exact_mut(undefined.len());
+                    pixels.for_each(|pixel| pixel.copy_from_slice(&undefined));
+                }
+            }
+            return Ok(());
+        }
         self.source.decode(&numbers, &mut |index, pixels| {
             self.place(tiles[index], pixels, parts);
             claims.settle(numbers[index], || copy_of(pixels).map(Arc::new));
             Ok(())
         })
+    }
+
+    /// Returns where the pixels of each tile lie in the parts; `None` unless each tile is one run of the pixels of one
+    /// part.
+    fn places<'a>(
+        &self,
+        tiles: &[&[Piece]],
+        parts: &'a mut [WantedBox<'_>],
+    ) -> Option<Vec<&'a mut [u8]>> {
+        let size = self.source.pixel_bytes();
+        // Part, first byte, bytes and index of each tile. At most the tiles of a batch.
+        let mut runs = Vec::with_capacity(tiles.len());
+        for (index, pieces) in tiles.iter().enumerate() {
+            let [Piece { tile, part }] = *pieces else { return None };
+            let tile = self.window(*tile);
+            let first = parts[*part].window.run_of(&tile)?;
+            runs.push((*part, (first * size) as usize, (tile.pixels() * size) as usize, index));
+        }
+        runs.sort_unstable();
+        let mut outs: Vec<&mut [u8]> = runs.iter().map(|_| &mut [][..]).collect();
+        let mut runs = runs.into_iter().peekable();
+        for (number, part) in parts.iter_mut().enumerate() {
+            let (mut rest, mut done) = (&mut part.out[..], 0);
+            while let Some((_, first, bytes, index)) = runs.next_if(|(of, ..)| *of == number) {
+                let (out, later) =
+                    rest.split_off_mut(first - done..)?.split_at_mut_checked(bytes)?;
+                (outs[index], rest, done) = (out, later, first + bytes);
+            }
+        }
+        Some(outs)
     }
 
     /// Whether the parts cover every pixel of a tile.

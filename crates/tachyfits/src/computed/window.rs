@@ -46,6 +46,16 @@ impl Window {
         (0..self.first.len()).map(|axis| self.common(other, axis).1).product()
     }
 
+    /// Returns the index of the first pixel of a box within this one, if its pixels are one run of this box's.
+    pub(crate) fn run_of(&self, inner: &Window) -> Option<u64> {
+        let from = |axis: usize| inner.first[axis].checked_sub(self.first[axis]);
+        let first: Vec<u64> = (0..self.first.len()).map(from).collect::<Option<_>>()?;
+        let relative = Window { first, count: inner.count.clone() };
+        let is_inside = relative.end().iter().zip(&self.count).all(|(end, count)| end <= count);
+        let (first, length) = relative.runs(&self.count).next()?;
+        (is_inside && length == inner.pixels()).then_some(first)
+    }
+
     /// Returns the linear index of the first pixel in an image with these axes.
     pub(crate) fn first_index(&self, axes: &[u64]) -> u64 {
         self.first.iter().zip(axes).rev().fold(0, |index, (first, length)| index * length + first)

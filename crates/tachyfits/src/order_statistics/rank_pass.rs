@@ -10,7 +10,7 @@ use super::cuts::{Cuts, Sorted};
 use super::select::select;
 use crate::error::Error;
 
-/// What a pass over the pixels counts and keeps.
+/// A pass over the pixels: the ranges of values that it counts or keeps.
 #[derive(Debug)]
 pub struct RankPass {
     kind: PassKind,

@@ -30,6 +30,38 @@ pub(crate) struct CompressedImage {
     scratch: Mutex<Vec<TileScratch>>,
 }
 
+/// Where the pixels of tiles go.
+enum Destination<'a, 'b> {
+    Take(&'a mut TakeTile<'b>),
+    /// A buffer for each tile, and the tiles without pixels.
+    Buffers(&'a mut [&'b mut [u8]], Vec<usize>),
+}
+
+impl<'b> Destination<'_, 'b> {
+    /// Takes the buffer of a tile, to be filled with numbers of `size` bytes and given back, if there is one.
+    fn lend(&mut self, place: usize, size: usize) -> Option<&'b mut [u8]> {
+        let Destination::Buffers(buffers, _) = self else { return None };
+        let is_aligned = buffers[place].as_ptr().align_offset(size) == 0;
+        is_aligned.then(|| std::mem::take(&mut buffers[place]))
+    }
+
+    fn give_back(&mut self, place: usize, buffer: &'b mut [u8]) {
+        if let Destination::Buffers(buffers, _) = self {
+            buffers[place] = buffer;
+        }
+    }
+
+    /// Takes the pixels of a tile that are elsewhere; none for a damaged tile.
+    fn take(&mut self, place: usize, pixels: &[u8]) -> Result<(), IoError> {
+        match self {
+            Destination::Take(take) => return take(place, pixels),
+            Destination::Buffers(_, without) if pixels.is_empty() => without.push(place),
+            Destination::Buffers(buffers, _) => buffers[place].copy_from_slice(pixels),
+        }
+        Ok(())
+    }
+}
+
 /// Buffers for a batch of tiles.
 #[derive(Debug, Default)]
 struct TileScratch {
@@ -112,7 +144,7 @@ impl CompressedImage {
         places: &[usize],
         fetched: &Fetched<'_>,
         scratch: &mut TileScratch,
-        take: &mut TakeTile<'_>,
+        destination: &mut Destination<'_, '_>,
     ) -> Result<(), IoError> {
         let shapes: Vec<Vec<u64>> =
             stored.iter().map(|stored| self.layout.grid.tile(stored.tile).shape).collect();
@@ -122,13 +154,24 @@ impl CompressedImage {
         let streams: Vec<Stream<'_>> =
             stored.iter().map(|stored| streams.next(stored, fetched)).collect();
         let TileScratch { codec, numbers, pixels, mask } = scratch;
+        // Pixels that need no dequantising are decoded where they are needed.
+        let lent = |(stored, &place): (&StoredTile, &usize)| {
+            let kind = self.layout.stream_type(stored);
+            if stored.quantisation.is_some() {
+                return None;
+            }
+            destination.lend(place, kind.bytes())
+        };
+        let mut lent: Vec<Option<&mut [u8]>> = stored.iter().zip(places).map(lent).collect();
+        let is_lent: Vec<bool> = lent.iter().map(Option::is_some).collect();
         let words = |index: usize| {
-            (lengths[index] * self.layout.stream_type(&stored[index]).bytes()).div_ceil(8)
+            let bytes = lengths[index] * self.layout.stream_type(&stored[index]).bytes();
+            if is_lent[index] { 0 } else { bytes.div_ceil(8) }
         };
         let numbers = self.sized(numbers, (0..stored.len()).map(words).sum())?;
         // At most the tiles of a batch, 256.
         let mut results = Vec::with_capacity(stored.len());
-        let mut rest = &mut numbers[..];
+        let (mut rest, mut slots) = (&mut numbers[..], lent.iter_mut());
         let mut first = 0;
         let step = |tile: &StoredTile| (tile.form, tile.quantisation.is_some());
         for run in stored.chunk_by(|a, b| step(a) == step(b)) {
@@ -138,7 +181,9 @@ impl CompressedImage {
                 let (own, later) = std::mem::take(&mut rest).split_at_mut(words(index));
                 rest = later;
                 let kind = self.layout.stream_type(&stored[index]);
-                let pixels = pixels_of(own, kind, lengths[index]);
+                let bytes = lengths[index] * kind.bytes();
+                let bytes = slots.next().map_or(&mut [][..], |slot| lent_or(slot, own, bytes));
+                let pixels = numbers_of(bytes, kind);
                 batch.push(Tile { stream: streams[index].bytes, shape: &shapes[index], pixels });
             }
             let (form, is_quantised) = step(&run[0]);
@@ -148,34 +193,45 @@ impl CompressedImage {
             first += run.len();
         }
         let mut rest = &mut numbers[..];
-        for (index, (stored, result)) in stored.iter().zip(results).enumerate() {
+        let size = self.layout.image.stored.bytes();
+        for (index, (tile, result)) in stored.iter().zip(results).enumerate() {
             let (own, later) = std::mem::take(&mut rest).split_at_mut(words(index));
             rest = later;
-            if let Err(error) = result {
-                let error = self.layout.tile_error(stored, error);
-                self.take_damaged(stored.tile, &error, places[index], take)?;
-                continue;
+            let place = places[index];
+            let kind = self.layout.stream_type(tile);
+            let mut outcome = result.map_err(|error| self.layout.tile_error(tile, error));
+            let (mut buffer, mut dequantised) = (lent[index].take(), None);
+            let mut is_in_place = buffer.is_some();
+            let mut bytes = lent_or(&mut buffer, own, lengths[index] * kind.bytes());
+            if let Some(quantisation) = tile.quantisation.as_ref().filter(|_| outcome.is_ok()) {
+                dequantised = destination.lend(place, size);
+                is_in_place = dequantised.is_some();
+                let count = lengths[index] * size;
+                let own = self.sized(pixels, count.div_ceil(8))?;
+                let out = lent_or(&mut dequantised, own, count);
+                self.dequantise(bytes, quantisation, out);
+                bytes = out;
             }
-            let kind = self.layout.stream_type(stored);
-            let bytes = &mut bytemuck::cast_slice_mut(own)[..lengths[index] * kind.bytes()];
-            let bytes = match &stored.quantisation {
-                Some(quantisation) => self.dequantised(bytes, quantisation, pixels)?,
-                None => bytes,
-            };
-            if let Some(stream) = streams[index].mask {
+            if let Some(stream) = streams[index].mask.filter(|_| outcome.is_ok()) {
                 let mask = self.sized(mask, lengths[index])?;
-                if let Err(error) = self.decode_mask(stream, &shapes[index], mask, codec) {
-                    let error = self.layout.tile_error(stored, error);
-                    self.take_damaged(stored.tile, &error, places[index], take)?;
-                    continue;
+                let result = self.decode_mask(stream, &shapes[index], mask, codec);
+                outcome = result.map_err(|error| self.layout.tile_error(tile, error));
+                if outcome.is_ok() {
+                    self.mask_out(tile, mask, bytes)?;
                 }
-                self.mask_out(stored, mask, bytes)?;
             }
-            if let Err(error) = self.unify_blank(stored, bytes) {
-                self.take_damaged(stored.tile, &error, places[index], take)?;
-                continue;
+            if outcome.is_ok() {
+                outcome = self.unify_blank(tile, bytes);
             }
-            take(places[index], bytes)?;
+            if outcome.is_ok() && !is_in_place {
+                destination.take(place, bytes)?;
+            }
+            if let Some(buffer) = buffer.or(dequantised) {
+                destination.give_back(place, buffer);
+            }
+            if let Err(error) = outcome {
+                self.take_damaged(tile.tile, &error, place, destination)?;
+            }
         }
         Ok(())
     }
@@ -186,7 +242,7 @@ impl CompressedImage {
         tile: u64,
         error: &FormatError,
         place: usize,
-        take: &mut TakeTile<'_>,
+        destination: &mut Destination<'_, '_>,
     ) -> Result<(), IoError> {
         if matches!(error.code(), Code::DataTooLarge | Code::NoMemory) {
             // Too little memory does not mean that the tile is damaged.
@@ -207,7 +263,7 @@ impl CompressedImage {
                 }
             }
         }
-        take(place, &[])
+        destination.take(place, &[])
     }
 
     /// Returns the subject of notes about damaged tiles.
@@ -277,15 +333,32 @@ impl Streams {
     }
 }
 
+/// Returns a buffer, or as many bytes of these words.
+fn lent_or<'a>(
+    buffer: &'a mut Option<&mut [u8]>,
+    words: &'a mut [u64],
+    bytes: usize,
+) -> &'a mut [u8] {
+    match buffer {
+        Some(buffer) => buffer,
+        None => &mut cast_slice_mut(words)[..bytes],
+    }
+}
+
 /// Views whole words as the numbers of a stream.
 pub(super) fn pixels_of(words: &mut [u64], kind: StoredType, count: usize) -> PixelsMut<'_> {
+    numbers_of(&mut cast_slice_mut(words)[..count * kind.bytes()], kind)
+}
+
+/// Views aligned bytes as the numbers of a stream.
+fn numbers_of(bytes: &mut [u8], kind: StoredType) -> PixelsMut<'_> {
     match kind {
-        StoredType::U8 => PixelsMut::U8(&mut cast_slice_mut(words)[..count]),
-        StoredType::I16 => PixelsMut::I16(&mut cast_slice_mut(words)[..count]),
-        StoredType::I32 => PixelsMut::I32(&mut cast_slice_mut(words)[..count]),
-        StoredType::I64 => PixelsMut::I64(&mut cast_slice_mut(words)[..count]),
-        StoredType::F32 => PixelsMut::F32(&mut cast_slice_mut(words)[..count]),
-        StoredType::F64 => PixelsMut::F64(&mut cast_slice_mut(words)[..count]),
+        StoredType::U8 => PixelsMut::U8(cast_slice_mut(bytes)),
+        StoredType::I16 => PixelsMut::I16(cast_slice_mut(bytes)),
+        StoredType::I32 => PixelsMut::I32(cast_slice_mut(bytes)),
+        StoredType::I64 => PixelsMut::I64(cast_slice_mut(bytes)),
+        StoredType::F32 => PixelsMut::F32(cast_slice_mut(bytes)),
+        StoredType::F64 => PixelsMut::F64(cast_slice_mut(bytes)),
     }
 }
 
@@ -303,42 +376,16 @@ impl PixelSource for CompressedImage {
     }
 
     fn decode(&self, tiles: &[u64], take: &mut TakeTile<'_>) -> Result<(), IoError> {
-        let (mut places, mut intact) = (Vec::new(), Vec::new());
-        for (place, &tile) in tiles.iter().enumerate() {
-            if self.is_known_as_damaged(tile) {
-                take(place, &[])?;
-            } else {
-                places.push(place);
-                intact.push(tile);
-            }
+        self.decode_to(tiles, &mut Destination::Take(take))
+    }
+
+    fn decode_into(&self, tiles: &[u64], outs: &mut [&mut [u8]]) -> Result<Vec<usize>, IoError> {
+        let mut destination = Destination::Buffers(outs, Vec::new());
+        self.decode_to(tiles, &mut destination)?;
+        match destination {
+            Destination::Buffers(_, without_pixels) => Ok(without_pixels),
+            Destination::Take(_) => Ok(Vec::new()),
         }
-        let (mut stored, mut stored_places) = (Vec::new(), Vec::new());
-        for (result, (place, tile)) in
-            self.stored(&intact)?.into_iter().zip(places.iter().zip(&intact))
-        {
-            match result {
-                Ok(tile) => {
-                    stored.push(tile);
-                    stored_places.push(*place);
-                }
-                Err(error) => self.take_damaged(*tile, &error, *place, take)?,
-            }
-        }
-        let list = |ranges: &mut Vec<Range<u64>>| {
-            for tile in &stored {
-                ranges.push(tile.offset..tile.offset + tile.bytes);
-                ranges.extend(tile.mask.map(|(offset, bytes)| offset..offset + bytes));
-            }
-        };
-        let mut scratch = {
-            let mut pool = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-            pool.pop().unwrap_or_default()
-        };
-        let result = fetch(&*self.storage, list, |fetched| {
-            self.decode_fetched(&stored, &stored_places, fetched, &mut scratch, take)
-        });
-        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
-        result?
     }
 
     fn check_unchanged(&self) -> Result<(), IoError> {
@@ -356,16 +403,53 @@ impl PixelSource for CompressedImage {
 }
 
 impl CompressedImage {
-    /// Dequantises numbers into big-endian pixels.
-    fn dequantised<'a>(
+    /// Decodes tiles, in ascending order.
+    fn decode_to(
         &self,
-        numbers: &[u8],
-        quantisation: &TileQuantisation,
-        pixels: &'a mut Vec<u64>,
-    ) -> Result<&'a mut [u8], IoError> {
+        tiles: &[u64],
+        destination: &mut Destination<'_, '_>,
+    ) -> Result<(), IoError> {
+        let (mut places, mut intact) = (Vec::new(), Vec::new());
+        for (place, &tile) in tiles.iter().enumerate() {
+            if self.is_known_as_damaged(tile) {
+                destination.take(place, &[])?;
+            } else {
+                places.push(place);
+                intact.push(tile);
+            }
+        }
+        let (mut stored, mut stored_places) = (Vec::new(), Vec::new());
+        for (result, (place, tile)) in
+            self.stored(&intact)?.into_iter().zip(places.iter().zip(&intact))
+        {
+            match result {
+                Ok(tile) => {
+                    stored.push(tile);
+                    stored_places.push(*place);
+                }
+                Err(error) => self.take_damaged(*tile, &error, *place, destination)?,
+            }
+        }
+        let list = |ranges: &mut Vec<Range<u64>>| {
+            for tile in &stored {
+                ranges.push(tile.offset..tile.offset + tile.bytes);
+                ranges.extend(tile.mask.map(|(offset, bytes)| offset..offset + bytes));
+            }
+        };
+        let mut scratch = {
+            let mut pool = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+            pool.pop().unwrap_or_default()
+        };
+        let result = fetch(&*self.storage, list, |fetched| {
+            self.decode_fetched(&stored, &stored_places, fetched, &mut scratch, destination)
+        });
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+        result?
+    }
+
+    /// Dequantises numbers into big-endian pixels.
+    fn dequantise(&self, numbers: &[u8], quantisation: &TileQuantisation, out: &mut [u8]) {
         let numbers: &[i32] = cast_slice(numbers);
-        let bytes = numbers.len() * self.layout.image.stored.bytes();
-        let pixels = self.sized(pixels, bytes.div_ceil(8))?;
         let quantiser = Quantiser {
             scale: quantisation.scale,
             zero: quantisation.zero,
@@ -374,14 +458,13 @@ impl CompressedImage {
                 .then_some(EXACT_ZERO),
             dither: (quantisation.dither != Dither::None).then_some(quantisation.first_random),
         };
-        let (order, out) = (ByteOrder::BigEndian, &mut cast_slice_mut::<u64, u8>(pixels)[..bytes]);
+        let order = ByteOrder::BigEndian;
         match self.layout.image.stored {
             StoredType::F64 => {
                 dequantise_f64(numbers, &quantiser, order, self.tier, cast_slice_mut(out))
             }
             _ => dequantise_f32(numbers, &quantiser, order, self.tier, cast_slice_mut(out)),
         }
-        Ok(out)
     }
 
     /// Decodes the mask of a tile: 1 for undefined pixels.

@@ -171,6 +171,11 @@ impl<'a, K: Copy + Eq + Hash, V: Weighed> Claims<'a, K, V> {
         Claims { cache, open: Vec::new() }
     }
 
+    /// Whether no tile is claimed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
     /// Adds a claimed tile.
     pub(crate) fn add(&mut self, tile: K) {
         self.open.push(tile);
