@@ -87,7 +87,7 @@ class Marks:
                 color: Any = None, key: Any = True) -> None:  # fmt: skip
         """Draw vectors; the planes of Q and U are that of the picture by default."""
         planes = [self.plane if one is None else one for one in (q, u)]
-        one = Vectors(*planes, step=step, least=least, color=color, key=key)
+        one = Vectors(planes[0], planes[1], step=step, least=least, color=color, key=key)
         self.plane.plot(overlay=one).draw_without_rendering()
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from astropy.io import fits
+from astropy.io.votable import from_table
+from astropy.io.votable.tree import CooSys
 from astropy.table import Table
 from matplotlib.image import imread
 from matplotlib.lines import Line2D
@@ -67,6 +69,37 @@ def test_points_are_where_the_coordinates_are(
     expected = np.column_stack((stars["A"], stars["B"]))[chosen]
     assert 5 < len(expected) < chosen.size
     np.testing.assert_allclose(points_of(figure), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("ending", ["vot", "xml"])
+def test_points_of_a_votable(
+    plane: tf.Plane, stars: dict[str, np.ndarray[Any, Any]], tmp_path: Path, ending: str
+) -> None:
+    """Columns are found by their UCDs, in the system of COOSYS."""
+    there = plane.wcs.pixel_to_world(stars["A"] - 1, stars["B"] - 1).fk4
+    first = Table({"N": [1]})
+    second = Table({"P": there.ra.deg, "R": there.dec.deg, "MAG": stars["MAG"], "T": ["é"] * COUNT})
+    document = from_table(second, "second")
+    document.resources[0].tables.insert(0, from_table(first, "first").get_first_table())
+    document.coordinate_systems.append(CooSys(ID="system", system="eq_FK4", equinox="B1950"))
+    for field, name in zip(document.get_table_by_id("second").fields, ("ra", "dec"), strict=False):
+        field.ucd, field.ref = f"pos.eq.{name};meta.main", "system"
+    path = tmp_path / f"stars.{ending}"
+    document.to_xml(str(path))
+    expected = np.column_stack((stars["A"], stars["B"]))[inside(stars) & (stars["MAG"] < 15)]
+    for hdu in (1, "second"):
+        figure = plane_figure(plane, overlay=Catalogue(path, hdu=hdu, where="MAG < 15"))
+        np.testing.assert_allclose(points_of(figure), expected, atol=1e-4)
+    with pytest.raises(tf.UsageError, match="no columns"):
+        plane.plot(overlay=Catalogue(path))
+    for hdu in (2, -1, "third", "x"):
+        with pytest.raises(tf.UsageError, match="invalid table"):
+            plane.plot(overlay=Catalogue(path, hdu=hdu))
+    path.write_text("<VOTABLE><RESOURCE>")
+    with pytest.raises(tf.UsageError, match="no VOTable can be read"):
+        plane.plot(overlay=Catalogue(path))
+    with pytest.raises(FileNotFoundError, match=r"none\.vot: No such file"):
+        plane.plot(overlay=Catalogue(tmp_path / "none.vot"))
 
 
 def test_columns_and_frame_are_chosen(

@@ -22,7 +22,7 @@ import tachyfits
 from tachyfits import Image, Plane, Table
 from tachyfits.base import either, foreign_errors, usage
 from tachyfits.image import image_of_array, polarisation_vectors
-from tachyfits.interop import arrow_in_ascii, open_table_file
+from tachyfits.interop import VOTABLES, arrow_in_ascii, open_table_file, votable_from_file
 from tachyfits.plot._labels import power_of_ten, unit_words
 from tachyfits.table import Frame, places_of, points_of
 
@@ -53,10 +53,10 @@ class Catalogue:
     Attributes
     ----------
     table
-        A table, the path of a FITS, CSV, Parquet or Arrow file, or columns as `tachyfits.write`
-        takes them.
+        A table, the path of a FITS, VOTable, CSV, Parquet or Arrow file, or columns as
+        `tachyfits.write` takes them.
     hdu
-        The table of a FITS file, by number or name; None: the first.
+        The table of a FITS file or of a VOTable (from 0), by number or name; None: the first.
     columns
         The columns of longitude and latitude, or of x and y; None: by UCD, or by a usual name.
     frame
@@ -156,14 +156,19 @@ def _opened(table: Any, hdu: int | str | None) -> Iterator[Table]:
     if isinstance(table, Table):
         yield table
         return
+    cards: dict[str, str] = {}
     if isinstance(table, (str, os.PathLike)):
-        if Path(table).suffix.lower() not in _COLUMNAR:
+        ending = Path(table).suffix.lower()
+        if ending in VOTABLES:
+            table, cards = votable_from_file(table, hdu)
+        elif ending in _COLUMNAR:
+            table = arrow_in_ascii(open_table_file(table).read(None))
+        else:
             with tachyfits.open(table) as file:
                 yield _chosen(file, hdu)
             return
-        table = arrow_in_ascii(open_table_file(table).read(None))
     stream = BytesIO()
-    tachyfits.write(stream, table)
+    tachyfits.write(stream, table, cards)
     with tachyfits.open(stream.getvalue()) as file:
         yield _chosen(file, None)
 
