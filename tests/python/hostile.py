@@ -31,6 +31,8 @@ import numpy as np
 
 import tachyfits as tf
 from tachyfits import fortran
+from tachyfits.plot import Catalogue, Vectors
+from tachyfits.results.plane import PictureOptions
 
 #: Address space of a process: a call that takes more for a small file is a fault.
 MEMORY = 6 << 30
@@ -67,6 +69,26 @@ class Liar(list[Any]):
 
     def __len__(self) -> int:
         return 3
+
+
+class Marks:
+    """Pictures with the marks of `tachyfits.plot`, whose options may be hostile."""
+
+    def __init__(self) -> None:
+        self.plane = tf.open("cube.fits")[0].collapse("sum")
+
+    def catalogue(self, *, table: Any = "table.fits", hdu: Any = None, columns: Any = None,
+                  frame: Any = None, where: Any = None, color: Any = None) -> None:  # fmt: skip
+        """Draw the points of a table."""
+        one = Catalogue(table, hdu, columns, frame, where, color)
+        self.plane.plot(overlay=one).draw_without_rendering()
+
+    def vectors(self, *, q: Any = None, u: Any = None, step: Any = 2, least: Any = None,
+                color: Any = None, key: Any = True) -> None:  # fmt: skip
+        """Draw vectors; the planes of Q and U are that of the picture by default."""
+        planes = [self.plane if one is None else one for one in (q, u)]
+        one = Vectors(planes[0], planes[1], step=step, least=least, color=color, key=key)
+        self.plane.plot(overlay=one).draw_without_rendering()
 
 
 def hostile() -> list[Any]:
@@ -115,7 +137,8 @@ def hostile() -> list[Any]:
         b"", b"SIMPLE  =", b"\x1f\x8b", bytes(2880), bytearray(b"x"), memoryview(b"abc"), Path("."),
         Path("no/such"), Path("odd\ud800"), ValueError("x"), sys, tf.open, tf.TachyfitsError,
         tf.Image,
-        tf.Circle(1, 2, 3), tf.Point(0, 0),
+        tf.Circle(1, 2, 3), tf.Point(0, 0), Catalogue(None), Catalogue("image.fits"),
+        Vectors(1, 2),  # type: ignore[arg-type]
         fortran, np.dtype("f4"), np.dtype("O"), np.float32, "f4", "O", "V8", "U5",
     ]  # fmt: skip
     return [*text, *numbers, *containers, *arrays, *objects]
@@ -162,6 +185,7 @@ def subjects() -> dict[str, tuple[Callable[[], Any], str]]:
         "computed": lambda: tf.open("cube.fits")[0] * 2,
         "cut": lambda: tf.open("cube.fits")[0].cutout(tf.Circle(2, 2, 2)),
         "plane": lambda: tf.open("cube.fits")[0].collapse("sum"),
+        "marks": Marks,
         "spectrum": lambda: tf.open("cube.fits")[0].spectrum(),
         "stats": lambda: tf.open("cube.fits")[0].stats(),
         "histogram": lambda: tf.open("cube.fits")[0].histogram(5, range=(-1, 1)),
@@ -232,6 +256,10 @@ USUAL: dict[str, Any] = {
 }  # fmt: skip
 
 
+#: Keyword arguments of functions by the annotation that has their names.
+UNPACKED: dict[Any, Any] = {"Unpack[PictureOptions]": PictureOptions}
+
+
 #: Calls that were faults, which every sample has: subject, place, and how the argument begins.
 PINNED = [
     ("cube.moments", "orders", "range(0, 10000"),
@@ -262,6 +290,10 @@ def calls(
     except (TypeError, ValueError):
         parameters = []
     kinds = inspect.Parameter
+    unpacked = [UNPACKED[p.annotation] for p in parameters
+                if p.kind == kinds.VAR_KEYWORD and p.annotation in UNPACKED]  # fmt: skip
+    parameters += [kinds(name, kinds.KEYWORD_ONLY, default=None)
+                   for options in unpacked for name in options.__annotations__]  # fmt: skip
     named = [p for p in parameters if p.kind in (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)]
     needed = [p for p in parameters if p.default is kinds.empty and p.kind in
               (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)]  # fmt: skip

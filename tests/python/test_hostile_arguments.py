@@ -57,7 +57,17 @@ def test_only_errors_of_the_package_leave_public_functions(
 
 def test_public_functions_of_all_nouns_are_called(subjects: list[str]) -> None:
     nouns = {name.partition(".")[0] for name in subjects}
-    assert {"tf", "fortran", "cube", "table", "header", "editor", "plane", "spectrum"} <= nouns
+    assert {
+        "tf",
+        "fortran",
+        "cube",
+        "table",
+        "header",
+        "editor",
+        "plane",
+        "marks",
+        "spectrum",
+    } <= nouns
     assert {f"tf.{name}" for name in ("open", "write", "edit", "verify", "diff")} <= {*subjects}
 
 

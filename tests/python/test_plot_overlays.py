@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from astropy.io import fits
+from astropy.io.votable import from_table
+from astropy.io.votable.tree import CooSys
 from astropy.table import Table
+from matplotlib.image import imread
+from matplotlib.lines import Line2D
+from matplotlib.offsetbox import AnchoredOffsetbox
+from matplotlib.text import Text
 
 import tachyfits as tf
 from fitsbytes import cube_cards, primary
@@ -61,6 +69,37 @@ def test_points_are_where_the_coordinates_are(
     expected = np.column_stack((stars["A"], stars["B"]))[chosen]
     assert 5 < len(expected) < chosen.size
     np.testing.assert_allclose(points_of(figure), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("ending", ["vot", "xml"])
+def test_points_of_a_votable(
+    plane: tf.Plane, stars: dict[str, np.ndarray[Any, Any]], tmp_path: Path, ending: str
+) -> None:
+    """Columns are found by their UCDs, in the system of COOSYS."""
+    there = plane.wcs.pixel_to_world(stars["A"] - 1, stars["B"] - 1).fk4
+    first = Table({"N": [1]})
+    second = Table({"P": there.ra.deg, "R": there.dec.deg, "MAG": stars["MAG"], "T": ["é"] * COUNT})
+    document = from_table(second, "second")
+    document.resources[0].tables.insert(0, from_table(first, "first").get_first_table())
+    document.coordinate_systems.append(CooSys(ID="system", system="eq_FK4", equinox="B1950"))
+    for field, name in zip(document.get_table_by_id("second").fields, ("ra", "dec"), strict=False):
+        field.ucd, field.ref = f"pos.eq.{name};meta.main", "system"
+    path = tmp_path / f"stars.{ending}"
+    document.to_xml(str(path))
+    expected = np.column_stack((stars["A"], stars["B"]))[inside(stars) & (stars["MAG"] < 15)]
+    for hdu in (1, "second"):
+        figure = plane_figure(plane, overlay=Catalogue(path, hdu=hdu, where="MAG < 15"))
+        np.testing.assert_allclose(points_of(figure), expected, atol=1e-4)
+    with pytest.raises(tf.UsageError, match="no columns"):
+        plane.plot(overlay=Catalogue(path))
+    for hdu in (2, -1, "third", "x"):
+        with pytest.raises(tf.UsageError, match="invalid table"):
+            plane.plot(overlay=Catalogue(path, hdu=hdu))
+    path.write_text("<VOTABLE><RESOURCE>")
+    with pytest.raises(tf.UsageError, match="no VOTable can be read"):
+        plane.plot(overlay=Catalogue(path))
+    with pytest.raises(FileNotFoundError, match=r"none\.vot: No such file"):
+        plane.plot(overlay=Catalogue(tmp_path / "none.vot"))
 
 
 def test_columns_and_frame_are_chosen(
@@ -170,6 +209,68 @@ def test_vectors_have_the_angle_of_the_sky_and_lengths_by_intensity(tmp_path: Pa
     to_pixels = lines.get_transform() - axes.transData
     first = to_pixels.transform(lines.get_paths()[0].vertices)
     np.testing.assert_allclose(2 * first + 0.5, ends[0], atol=1e-3)
+
+
+def key_of(figure: Any) -> tuple[list[str], list[float]]:
+    """Return the words and the lengths, in pixels of the picture, of the reference vectors."""
+    boxes = [one for one in figure.axes[0].artists if isinstance(one, AnchoredOffsetbox)]
+    texts = [text.get_text() for box in boxes for text in box.findobj(Text)]
+    lines = [line for box in boxes for line in box.findobj(Line2D)]
+    return texts, [float(np.ptp(line.get_xdata())) for line in lines]
+
+
+def test_reference_vector_has_the_scale_of_the_vectors(tmp_path: Path) -> None:
+    polarised(tmp_path / "iqu.fits")
+    cube = tf.open(tmp_path / "iqu.fits")[0]
+    i, q, u = (cube.select(section=np.s_[n : n + 1]).plane() for n in range(3))
+    vectors = Vectors(q, u, step=4)
+    lines, intensity = vectors.measured()
+    length = np.hypot(*(lines[:, 1] - lines[:, 0]).T)
+    # The longest has 3.1 Jy/beam, and 4 pixels of 32.
+    figure = i.plot(overlay=vectors)
+    texts, lengths = key_of(figure)
+    assert texts == ["2 Jy/beam"]
+    np.testing.assert_allclose(2 * length / intensity, lengths[0], rtol=1e-9)
+    # Pixels of another size have a vector of another length, for the same intensity.
+    coarse = cube.select(section=np.s_[0:1]).rebin(x=2, y=2).plane()
+    texts, halves = key_of(coarse.plot(overlay=vectors))
+    assert texts == ["2 Jy/beam"]
+    np.testing.assert_allclose(halves[0], lengths[0] / 2, rtol=1e-3)
+    # Keys of several are below each other; one can be left out.
+    texts, _ = key_of(i.plot(overlay=[vectors, Vectors(q, u, step=6, color="red")]))
+    assert len(texts) == 2
+    assert key_of(i.plot(overlay=Vectors(q, u, step=4, key=False))) == ([], [])
+    assert key_of(i.plot(overlay=Vectors(q, u, step=4, least=100.0))) == ([], [])
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-30, 1.0, 1e30, np.inf])
+def test_reference_vectors_of_extreme_intensities(scale: float, tmp_path: Path) -> None:
+    polarised(tmp_path / "iqu.fits")
+    cube = tf.open(tmp_path / "iqu.fits")[0]
+    i, q, u = (cube.select(section=np.s_[n : n + 1]).plane() for n in range(3))
+    with np.errstate(all="ignore"):
+        q, u = (dataclasses.replace(one, values=one.values * scale) for one in (q, u))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        figure = i.plot(overlay=Vectors(q, u, step=4))
+    texts, _ = key_of(figure)
+    expected = {1e-30: ["2\N{MULTIPLICATION SIGN}10⁻³⁰ Jy/beam"], 1.0: ["2 Jy/beam"],
+                1e30: ["2\N{MULTIPLICATION SIGN}10³⁰ Jy/beam"]}  # fmt: skip
+    assert texts == expected.get(scale, [])
+
+
+def test_reference_vector_is_seen_on_the_picture(tmp_path: Path) -> None:
+    polarised(tmp_path / "iqu.fits")
+    cube = tf.open(tmp_path / "iqu.fits")[0]
+    i, q, u = (cube.select(section=np.s_[n : n + 1]).plane() for n in range(3))
+    i.png(tmp_path / "key.png", overlay=Vectors(q, u, step=4, color="#ff00ff"), cmap="gray")
+    i.png(tmp_path / "none.png", overlay=Vectors(q, u, step=4, key=False), cmap="gray")
+    key, none = (imread(tmp_path / f"{name}.png") for name in ("key", "none"))
+    rows, columns, _ = key.shape
+    corner = (slice(0, rows // 6), slice(columns // 2, columns))
+    pink = (key[corner][..., :3] == (1, 0, 1)).all(axis=-1)
+    assert pink.any(axis=0).sum() > columns / 20
+    assert not (none[corner][..., :3] == (1, 0, 1)).all(axis=-1).any()
 
 
 def test_the_command_line_draws_the_same_picture(

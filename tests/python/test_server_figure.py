@@ -128,6 +128,7 @@ MARKED: list[dict[str, Any]] = [
      "vectors_channels": "2:4", "vectors_least": 0.5, "overlay": "served/iqu.fits",
      "overlay_levels": "1.0"},
     {"id": "served/flat.fits", "vectors": 6},
+    {"catalogues": "catalogue=served/stars.vot&table=0&where=MAG%20%3C%2015"},
 ]  # fmt: skip
 
 
@@ -183,12 +184,9 @@ def test_invalid_marks_are_refused(
     assert problem in answer.json()["detail"]
 
 
-def test_figure_draws_votables_and_lines_say_that_commands_do_not(marked: TestClient) -> None:
+def test_figure_draws_votables_as_other_tables(marked: TestClient) -> None:
     given = {"id": "served/iqu.fits", "catalogues": "catalogue=served/stars.vot"}
     drawn = marked.get("/api/v1/figure", params=given | {"format": "png"})
     assert drawn.status_code == 200
     same = {"id": "served/iqu.fits", "catalogues": "catalogue=served/stars.csv", "format": "png"}
     assert drawn.content == marked.get("/api/v1/figure", params=same).content
-    answer = marked.get("/api/v1/figure/lines", params=given)
-    assert answer.status_code == 400
-    assert "commands do not draw VOTables" in answer.json()["detail"]

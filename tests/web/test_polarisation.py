@@ -58,3 +58,50 @@ def test_polarisation_is_shown_by_name_as_images_and_as_vectors(
         assert (shown - 2.5 * middle + 90) % 180 - 90 == pytest.approx(0, abs=0.5)
     page.get_by_role("checkbox", name="Vectors").uncheck()
     page.wait_for_function("() => !tachyfits.overlay.lines.has('vectors')")
+
+
+def test_link_and_session_restore_vectors(
+    page: Page, address: str, cube: np.ndarray[Any, Any], tmp_path: Path
+) -> None:
+    """The settings of the vectors, and the lines that the page draws with them."""
+    opened(page, address, "ch=2&tab=maps", name="polarised.fits")
+    page.get_by_label("Pixels from one vector to the next").fill("6")
+    page.get_by_label("Least intensity of vectors").fill("2.5")
+    page.get_by_role("checkbox", name="Vectors").check()
+    before = vectors(page)
+    # Of 8 rows of blocks the upper 5 are bright enough.
+    assert len(before) == 10 * 5
+    assert state(page)["vectors"] == {"step": 6, "least": 2.5}
+    page.evaluate("tachyfits.keepLinkNow()")
+    link = page.url
+    page.get_by_role("tab", name="Save").click()
+    with page.expect_download() as downloading:
+        page.get_by_role("button", name="Save the session").click()
+    downloading.value.save_as(tmp_path / "session.json")
+
+    def check() -> None:
+        assert vectors(page) == before
+        page.get_by_role("tab", name="Maps").click()
+        expect(page.get_by_role("checkbox", name="Vectors")).to_be_checked()
+        expect(page.get_by_label("Pixels from one vector to the next")).to_have_value("6")
+        expect(page.get_by_label("Least intensity of vectors")).to_have_value("2.5")
+
+    page.goto("about:blank")
+    page.goto(link)
+    settled(page)
+    check()
+    # A link without vectors shows none, nor does an invalid one; the session restores them.
+    for words in ("tab=save", "tab=save&vectors=0", "tab=save&vectors=6;2"):
+        page.goto("about:blank")
+        opened(page, address, words, name="polarised.fits")
+        assert state(page)["vectors"] is None
+        assert not page.evaluate("tachyfits.overlay.lines.has('vectors')")
+    page.get_by_label("Session file").set_input_files(tmp_path / "session.json")
+    check()
+
+
+def vectors(page: Page) -> list[Any]:
+    """Wait for the vectors; return their ends."""
+    page.wait_for_function("() => tachyfits.overlay.lines.has('vectors')")
+    found: list[Any] = page.evaluate("tachyfits.overlay.lines.get('vectors').lines")
+    return found

@@ -99,10 +99,12 @@ over_options = grouped("over", _over, [name.replace("-", "_") for name in OVER],
     click.option("--outline", multiple=True, metavar="REGION",
                  help="Draw the border of a region, as --region takes it. May be repeated."),
     click.option("--catalogue", multiple=True, type=click.Path(), metavar="FILE",
-                 help="Draw the rows of a FITS, CSV, Parquet or Arrow table as points. May be "
-                      "repeated; then each --catalogue-OPTION is repeated as often, '' for none."),
+                 help="Draw the rows of a FITS, VOTable, CSV, Parquet or Arrow table as points. "
+                      "May be repeated; then each --catalogue-OPTION is repeated as often, '' "
+                      "for none."),
     click.option("--catalogue-hdu", multiple=True, metavar="N|NAME",
-                 help="The HDU of the table. Default: the first table."),
+                 help="The HDU of the table, or the table of a VOTable (from 0). Default: the "
+                      "first."),
     click.option("--catalogue-columns", multiple=True, metavar="LON,LAT",
                  help="The columns of positions. Default: by UCD, or by a usual name."),
     click.option("--catalogue-frame", multiple=True, metavar="FRAME",

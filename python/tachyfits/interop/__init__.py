@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from tachyfits.interop.region_files import parts_of_text
     from tachyfits.interop.regions import region_of_astropy
     from tachyfits.interop.table_files import TableFile, open_table_file
+    from tachyfits.interop.votable import (
+        VOTABLES,
+        parsed_votable,
+        votable_from_file,
+        written_votable,
+    )
 
 __getattr__ = interface(
     __name__,
@@ -21,5 +27,6 @@ __getattr__ = interface(
         "region_files": ("parts_of_text",),
         "regions": ("region_of_astropy",),
         "table_files": ("TableFile", "open_table_file"),
+        "votable": ("VOTABLES", "parsed_votable", "votable_from_file", "written_votable"),
     },
 )

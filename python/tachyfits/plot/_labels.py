@@ -173,6 +173,17 @@ def shown_unit(unit: str | None, greatest: float) -> tuple[str, float]:
     return words, 1.0
 
 
+def power_of_ten(value: float) -> str:
+    r"""Return a value as a number times a power of ten.
+
+    >>> power_of_ten(2e-5) == "2\N{MULTIPLICATION SIGN}10⁻⁵", power_of_ten(1e12)
+    (True, '10¹²')
+    """
+    number, exponent = f"{value:.3e}".split("e")
+    power = f"10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+    return power if float(number) == 1 else f"{float(number):.4g}\N{MULTIPLICATION SIGN}{power}"
+
+
 def title_of(header: Header, name: str, source: str = "") -> str:
     """Return a title: the object, else the file, and what is shown of it."""
     of = str(header.get("OBJECT") or "").strip() or file_title(source)

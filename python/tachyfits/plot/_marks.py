@@ -6,6 +6,7 @@ Positions are those of the viewer: `tachyfits.table.points_of` and
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,10 +22,12 @@ import tachyfits
 from tachyfits import Image, Plane, Table
 from tachyfits.base import either, foreign_errors, usage
 from tachyfits.image import image_of_array, polarisation_vectors
-from tachyfits.interop import arrow_in_ascii, open_table_file
+from tachyfits.interop import VOTABLES, arrow_in_ascii, open_table_file, votable_from_file
+from tachyfits.plot._labels import power_of_ten, unit_words
 from tachyfits.table import Frame, places_of, points_of
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 #: Up to this number of points each is a circle, as in the viewer; more are dots.
@@ -32,6 +35,9 @@ _CIRCLES = 3000
 
 #: Colours as in the viewer.
 _POINTS, _VECTORS = "#ffdf5d", "#7ef0c9"
+
+#: Least and greatest length of a reference vector, as parts of the width of a picture.
+_KEY = (0.05, 0.3)
 
 #: Endings of tables of other formats than FITS.
 _COLUMNAR = (".csv", ".parquet", ".arrow", ".feather")
@@ -47,10 +53,10 @@ class Catalogue:
     Attributes
     ----------
     table
-        A table, the path of a FITS, CSV, Parquet or Arrow file, or columns as `tachyfits.write`
-        takes them.
+        A table, the path of a FITS, VOTable, CSV, Parquet or Arrow file, or columns as
+        `tachyfits.write` takes them.
     hdu
-        The table of a FITS file, by number or name; None: the first.
+        The table of a FITS file or of a VOTable (from 0), by number or name; None: the first.
     columns
         The columns of longitude and latitude, or of x and y; None: by UCD, or by a usual name.
     frame
@@ -99,7 +105,7 @@ class Vectors:
 
     Each is in the direction of the means of Q and U in a block of pixels, and as long as their
     intensity in proportion; the longest has the length of a block. The intensity has no correction
-    for noise.
+    for noise. A reference vector in the upper right corner tells the intensity of its length.
 
     Attributes
     ----------
@@ -111,6 +117,8 @@ class Vectors:
         Blocks with a lower intensity have no vector; None: all have one.
     color
         A colour of matplotlib; None: a light green.
+    key
+        Draw the reference vector.
     """
 
     q: Plane
@@ -118,9 +126,14 @@ class Vectors:
     step: int = 8
     least: float | None = None
     color: str | None = None
+    key: bool = True
 
     def lines(self) -> NDArray[np.float64]:
         """Return the ends of the vectors in pixels of Q, from 1: of shape (vectors, 2, 2)."""
+        return self.measured()[0]
+
+    def measured(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends of the vectors as `lines`, and their intensities."""
         if self.q.shape != self.u.shape:
             raise usage(
                 f"invalid u: expected the shape of q, {self.q.shape}, found {self.u.shape}",
@@ -134,7 +147,7 @@ class Vectors:
         direction = np.column_stack((vectors.dx, vectors.dy))
         half = self.step / 2 * vectors.intensity / (np.max(vectors.intensity, initial=0.0) or 1.0)
         reach = direction * half[:, None]
-        return np.stack((middle - reach, middle + reach), axis=1)
+        return np.stack((middle - reach, middle + reach), axis=1), vectors.intensity
 
 
 @contextmanager
@@ -143,14 +156,19 @@ def _opened(table: Any, hdu: int | str | None) -> Iterator[Table]:
     if isinstance(table, Table):
         yield table
         return
+    cards: dict[str, str] = {}
     if isinstance(table, (str, os.PathLike)):
-        if Path(table).suffix.lower() not in _COLUMNAR:
+        ending = Path(table).suffix.lower()
+        if ending in VOTABLES:
+            table, cards = votable_from_file(table, hdu)
+        elif ending in _COLUMNAR:
+            table = arrow_in_ascii(open_table_file(table).read(None))
+        else:
             with tachyfits.open(table) as file:
                 yield _chosen(file, hdu)
             return
-        table = arrow_in_ascii(open_table_file(table).read(None))
     stream = BytesIO()
-    tachyfits.write(stream, table)
+    tachyfits.write(stream, table, cards)
     with tachyfits.open(stream.getvalue()) as file:
         yield _chosen(file, None)
 
@@ -202,18 +220,132 @@ def draw_points(
     axes.plot(*points.T, linestyle="none", scalex=False, scaley=False, **look)
 
 
-def draw_vectors(axes: Any, vectors: Vectors) -> None:
-    """Draw vectors where the sky of their planes puts them; ``axes``: of astropy, with a sky."""
+@dataclass(frozen=True)
+class Key:
+    """A reference vector.
+
+    Attributes
+    ----------
+    length
+        In pixels of the picture.
+    text
+        Its intensity in words.
+    color
+        Of the vectors, as matplotlib takes it.
+    """
+
+    length: float
+    text: str
+    color: Any
+
+
+def draw_vectors(axes: Any, vectors: Vectors, columns: int) -> Key | None:
+    """Draw vectors where the sky of their planes puts them; return their reference vector, if any.
+
+    ``axes``: of astropy, with a sky; ``columns``: of the picture.
+    """
     from matplotlib.collections import LineCollection
     from matplotlib.patheffects import withStroke
 
-    lines = vectors.lines() - 1
+    lines, intensity = vectors.measured()
+    color = _color(vectors.color, _VECTORS)
+    around = [withStroke(linewidth=1.9, foreground="black", alpha=0.6)]
+    transform = axes.get_transform(vectors.q.wcs.celestial)
     drawn = LineCollection(
-        list(lines), colors=_color(vectors.color, _VECTORS), linewidths=0.9, capstyle="butt",
-        transform=axes.get_transform(vectors.q.wcs.celestial),
-        path_effects=[withStroke(linewidth=1.9, foreground="black", alpha=0.6)],
+        list(lines - 1), colors=color, linewidths=0.9, capstyle="butt", transform=transform,
+        path_effects=around,
     )  # fmt: skip
     axes.add_collection(drawn, autolim=False)
+    if not vectors.key or not len(lines):
+        return None
+    # The picture may have other pixels than the planes of the vectors.
+    ends = (transform - axes.transData).transform((lines - 1).reshape(-1, 2)).reshape(-1, 2, 2)
+    length = np.hypot(*(ends[:, 1] - ends[:, 0]).T)
+    good = np.isfinite(length) & (intensity > 0)
+    scale = float(np.median(length[good] / intensity[good])) if good.any() else 0.0
+    value = key_value(float(intensity.max()), scale, columns)
+    if not value:
+        return None
+    return Key(scale * value, intensity_text(value, vectors.q.unit), color)
+
+
+def key_value(greatest: float, scale: float, columns: int) -> float:
+    """Return the intensity of a reference vector: 1, 2 or 5 times a power of ten.
+
+    It is the largest up to the greatest intensity, unless its length is below 5 % or above 30 % of
+    the width. It is 0 for intensities that floating-point numbers cannot scale.
+
+    Parameters
+    ----------
+    greatest
+        Intensity of the longest vector.
+    scale
+        Pixels of a vector of intensity 1.
+    columns
+        Pixels along the width of the picture.
+
+    >>> key_value(4.1, 8 / 4.1, 60), key_value(4.1, 8 / 4.1, 1000), key_value(4.1, 8 / 4.1, 10)
+    (2.0, 50.0, 1.0)
+    """
+    if not 0 < scale < math.inf:
+        return 0.0
+    least, most = (part * columns / scale for part in _KEY)
+    bound = min(greatest, most)
+    if not 1e-300 < bound < 1e300 or not 1e-300 < least < 1e300:
+        return 0.0
+    value = max(one for one in _round_values(bound) if one <= bound * (1 + 1e-9))
+    return value if value >= least else min(one for one in _round_values(least) if one >= least)
+
+
+def _round_values(value: float) -> list[float]:
+    """Return values around one that are 1, 2 or 5 times a power of ten."""
+    power = math.floor(math.log10(value))
+    return [float(f"{factor}e{power + more}") for more in (-1, 0, 1) for factor in (1, 2, 5)]
+
+
+def intensity_text(value: float, unit: str | None) -> str:
+    """Return a round intensity with its unit, which gets a prefix for few digits.
+
+    >>> intensity_text(10.0, "%"), intensity_text(0.005, "Jy/beam"), intensity_text(1e-5, "K")
+    ('10 %', '5 mJy/beam', '10⁻⁵ K')
+    """
+    words = unit_words(unit)
+    if words.startswith("Jy"):
+        for prefix, factor in (("", 1.0), ("m", 1e3), ("µ", 1e6), ("n", 1e9)):
+            if value * factor >= 0.1:
+                value, words = value * factor, f"{prefix}{words}"
+                break
+    number = f"{value:.4g}" if 1e-3 <= value < 1e4 else power_of_ten(value)
+    return f"{number} {words}".strip()
+
+
+def draw_keys(axes: Axes, keys: Sequence[Key]) -> None:
+    """Draw reference vectors below each other into the upper right corner, on a dark ground."""
+    from matplotlib.lines import Line2D
+    from matplotlib.offsetbox import (
+        AnchoredOffsetbox,
+        AuxTransformBox,
+        HPacker,
+        TextArea,
+        VPacker,
+    )
+
+    rows: list[Artist] = []
+    for key in keys:
+        line = AuxTransformBox(axes.transData)
+        line.add_artist(
+            Line2D([0, key.length], [0, 0], color=key.color, linewidth=1.2, solid_capstyle="butt")
+        )
+        words = TextArea(
+            key.text.replace("$", r"\$"), textprops={"color": "white", "fontsize": "small"}
+        )
+        rows.append(HPacker(pad=0, sep=4, align="center", children=[words, line]))
+    box = AnchoredOffsetbox(
+        "upper right", pad=0.3, borderpad=0.4, frameon=True,
+        child=VPacker(pad=0, sep=2, align="right", children=rows),
+    )  # fmt: skip
+    box.patch.set(facecolor="black", edgecolor="none", alpha=0.65)
+    axes.add_artist(box)
 
 
 def _color(name: str | None, default: str) -> Any:

@@ -26,7 +26,7 @@ from tachyfits.plot._labels import (
     with_unit,
 )
 from tachyfits.plot._limits import limits_of, noise_of, round_values, sample, stretched
-from tachyfits.plot._marks import Catalogue, Vectors, draw_points, draw_vectors
+from tachyfits.plot._marks import Catalogue, Key, Vectors, draw_keys, draw_points, draw_vectors
 from tachyfits.plot._overlays import draw_other, draw_regions, draw_scale_bar, listed_overlays
 from tachyfits.text import is_celestial, is_latitude
 
@@ -240,15 +240,19 @@ def draw_plane(
     outline = beam_outline(plane.header)
     if outline is not None:
         draw_beam(axes, outline, (columns, rows), x.first)
+    keys: list[Key] = []
     for one in overlays:
         if isinstance(one, Catalogue):
             draw_points(axes, one, plane, (x.first, y.first), (x.step, y.step))
         elif isinstance(one, Vectors):
-            draw_vectors(axes, one)
+            key = draw_vectors(axes, one, columns)
+            keys += [] if key is None else [key]
         else:
             draw_other(axes, one, _levels_of(one, over.overlay_levels))
     if over.regions is not None:
         draw_regions(axes, over.regions, plane, (x.first, y.first))
+    if keys:
+        draw_keys(axes, keys)
     if over.scale_bar:
         draw_scale_bar(axes, sky, columns, over.scale_bar)
     return axes

@@ -10,18 +10,21 @@ import io
 import re
 import tempfile
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import tachyfits as tf
 from tachyfits.base import foreign_errors
-from tachyfits.interop import arrow_in_ascii, open_table_file
+from tachyfits.interop import (
+    VOTABLES,
+    arrow_in_ascii,
+    open_table_file,
+    parsed_votable,
+    written_votable,
+)
 from tachyfits.server.cones import answer_of
 from tachyfits.server.errors import NotFound, RequestError, TooLarge
 from tachyfits.server.parameters import numbers_of
@@ -29,7 +32,7 @@ from tachyfits.server.state import State
 from tachyfits.server.targets import ENDINGS
 
 #: Endings of files of other formats.
-VOTABLES, COLUMNAR = (".vot", ".votable", ".xml"), (".csv", ".parquet", ".arrow", ".feather")
+COLUMNAR = (".csv", ".parquet", ".arrow", ".feather")
 
 #: Endings of files that lists of catalogues show.
 CATALOGUE_ENDINGS = (*ENDINGS, *VOTABLES, *COLUMNAR)
@@ -55,9 +58,6 @@ _ARRAYSIZE = re.compile(r"""\barraysize\s*=\s*["']([^"']*)""", re.IGNORECASE)
 
 #: Frames of columns of positions: a pattern.
 FRAME = "^(icrs|fk5|fk4|galactic|supergalactic|ecliptic|pixels)$"
-
-#: Values of RADESYS by the systems of COOSYS; galactic columns say it by their UCDs.
-_SYSTEMS = {"icrs": "ICRS", "eq_fk5": "FK5", "eq_fk4": "FK4"}
 
 #: Names of the tables of a file, and one of them as a FITS file.
 _Converted = tuple[bytes, tuple[tuple[int, str], ...]]
@@ -244,26 +244,14 @@ def fits_of_votable(content: bytes, number: int) -> _Converted:
             count *= max(1, int(part))
         if count > _MOST_ELEMENTS:
             raise TooLarge(f"a VOTable with cells of {claimed[:40]} elements")
-    from astropy.io import votable
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about documents that break the standard in small ways
-        document = votable.parse(io.BytesIO(content), verify="ignore")
-        tables = list(document.iter_tables())
-        if not tables:
-            raise RequestError(_failure_of(document) or "the VOTable has no table")
-        if not 0 <= number < len(tables):
-            raise NotFound(f"table {number} is not one of 0 to {len(tables) - 1}")
-        element = tables[number]
-        table = element.to_table(use_names_over_ids=True)
-        table.meta.clear()
-        for field, column in zip(element.fields, table.itercols(), strict=True):
-            column.info.meta = {"TUCD": str(field.ucd)} if field.ucd else {}
-            column.info.description = None
-        system = _system_of(document, element)
-    cards = {} if system is None else {"RADESYS": system}
+    document = parsed_votable(io.BytesIO(content))
+    tables = list(document.iter_tables())
+    if not tables:
+        raise RequestError(_failure_of(document) or "the VOTable has no table")
+    if not 0 <= number < len(tables):
+        raise NotFound(f"table {number} is not one of 0 to {len(tables) - 1}")
     stream = io.BytesIO()
-    tf.write(stream, _in_ascii(table), cards)
+    tf.write(stream, *written_votable(document, tables[number]))
     names = tuple((place, str(one.name or one.ID or "")) for place, one in enumerate(tables))
     return stream.getvalue(), names
 
@@ -276,38 +264,6 @@ def _failure_of(document: Any) -> str:
         str(info.value) for info in infos if str(info.name).lower() in ("error", "query_status")
     ]
     return f"the service has no table: {said[0][:300]}" if said else ""
-
-
-def _system_of(document: Any, table: Any) -> str | None:
-    """Return RADESYS of the columns that name a COOSYS; None if none is known."""
-    systems = {one.ID: str(one.system).lower() for one in document.iter_coosys()}
-    used = {systems[field.ref] for field in table.fields if field.ref in systems}
-    return _SYSTEMS.get(used.pop()) if len(used) == 1 else None
-
-
-def _in_ascii(table: Any) -> Any:
-    r"""Return a table of astropy with text that FITS has: é becomes \xe9."""
-    for name in table.colnames:
-        column = table[name]
-        if column.dtype.kind == "O":
-            column = _text_of_objects(column)
-        if column.dtype.kind == "U":
-            text = np.char.encode(np.ma.filled(column, ""), "ascii", "backslashreplace")
-            meta, unit = table[name].info.meta, table[name].unit
-            table[name] = text
-            table[name].info.meta, table[name].unit = meta, unit
-    return table
-
-
-def _text_of_objects(column: Any) -> Any:
-    """Return cells of text as one array; other cells of varying length as they are."""
-    cells = list(np.ma.filled(column, ""))
-    if all(isinstance(cell, (str, bytes)) for cell in cells):
-        return np.array(
-            [cell.decode("latin-1") if isinstance(cell, bytes) else cell for cell in cells],
-            dtype=np.str_,
-        )
-    return column
 
 
 def fits_of_columnar(content: bytes, ending: str) -> bytes:

@@ -83,15 +83,14 @@ class PointsAsked:
             The command does not read it.
         """
         name = self.source.name
-        if name is None or name.lower().endswith(opening.VOTABLES):
-            what = "catalogues of services" if name is None else "VOTables"
+        if name is None:
             raise RequestError(
-                f"no lines: commands do not draw {what}\nhint: leave the catalogue out, or save it "
-                "as FITS, CSV or Parquet"
+                "no lines: commands do not draw catalogues of services\nhint: leave the catalogue "
+                "out, or save it as FITS, VOTable, CSV or Parquet"
             )
         hdu = self.source.number
-        is_fits = not name.lower().endswith(opening.COLUMNAR)
-        options = {"hdu": hdu} if hdu is not None and is_fits else {}
+        has_tables = not name.lower().endswith(opening.COLUMNAR)
+        options = {"hdu": hdu} if hdu is not None and has_tables else {}
         return Path(name).name, options | self.options()
 
 

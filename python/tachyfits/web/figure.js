@@ -52,7 +52,7 @@ export function figureGroup(app) {
     const levels = drawnContours && !other ? drawnContours.levels.join(",") : null;
     const over = other ? { overlay: other.of.id, overlay_hdu: other.of.hdu, overlay_channel: other.of.channel, overlay_collapse: other.of.collapse, overlay_others: other.of.others, overlay_levels: other.levels.join(",") } : {};
     const points = withCatalogues.checked ? app.catalogues.layers.filter((layer) => layer.shown && layer.points) : [];
-    const vectors = withVectors.checked ? app.vectors : null;
+    const vectors = withVectors.checked ? app.vectors.drawn : null;
     const marks = { catalogues: points.map(pointsOf).join("\n") || null, vectors: vectors?.step, vectors_channels: vectors?.channels, vectors_least: vectors?.least };
     const body = withRegions.checked ? regions.filter((region) => region.values.length && (hasArea(region) || region.kind === "line")).map(textOf).join("\n") : "";
     return { body, asked: { ...plane, low, high, stretch: drawn, colormap: name, levels, ...over, ...marks, scale_bar: scaleBar && store.state.dataset?.coordinates.sky ? true : null, width, title: title.value.trim() || null } };

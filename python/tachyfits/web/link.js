@@ -36,6 +36,9 @@ const REPEATED = ["r", "with", "cat"];
 /** Catalogues of a link: each is a request for its points. */
 const MOST_CATALOGUES = 20;
 
+/** Largest block of a vector, as the server takes it. */
+export const MOST_STEP = 10_000;
+
 /** Parameters of the source of a catalogue, and of its columns. */
 const SOURCE = ["catalogue", "table", "service", "cone"];
 const COLUMNS = ["longitude", "latitude", "frame"];
@@ -65,6 +68,7 @@ export function linkOf(state, initial, hasCuts) {
   // All digits: lines are drawn at whole pixels of the screen, so rounding would move some.
   found.set("at", [...state.centre, state.scale].join(","));
   if (state.contours) found.set("contours", JSON.stringify(state.contours, (_, value) => value ?? undefined));
+  if (state.vectors) found.set("vectors", vectorsText(state.vectors));
   for (const region of state.regions) {
     if (region.values.length) found.append("r", `${region.colour}:${textOf(region)}${wordsOf(region)}`);
   }
@@ -110,6 +114,7 @@ export function stateOf(hash, initial) {
   if (files > 1) found.files = files;
   const contours = contoursOf(given.get("contours") ?? "");
   if (contours) found.contours = contours;
+  found.vectors = vectorsOf(given.get("vectors") ?? "");
   const range = /^(\d+),(\d+)$/.exec(given.get("range") ?? "");
   if (range) found.range = [Number(range[1]), Number(range[2])];
   const at = (given.get("at") ?? "").split(",").map(Number);
@@ -247,6 +252,18 @@ function catalogueOf(text) {
     selected: /^\d+$/.test(row) ? Number(row) : null,
     current: link.has("current"),
   };
+}
+
+/** The vectors of polarisation: "8", or "8,0.5" with the least intensity. @param {import("./state.js").VectorsOf} vectors */
+function vectorsText({ step, least }) {
+  return [step, ...(least === null ? [] : [least])].join(",");
+}
+
+/** @param {string} text @returns {import("./state.js").VectorsOf | null} null for none, or for an invalid text */
+function vectorsOf(text) {
+  const [step, least] = /^\d+(,[-+.\de]+)?$/.test(text) ? text.split(",").map(Number) : [0];
+  if (step < 1 || step > MOST_STEP) return null;
+  return { step, least: least >= 0 && Number.isFinite(least) ? least : null };
 }
 
 /**

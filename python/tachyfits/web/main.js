@@ -20,6 +20,7 @@ import { Maps } from "./maps.js";
 import { connectNotebook } from "./notebook.js";
 import { Overlay } from "./overlay.js";
 import { Panel } from "./panel.js";
+import { Vectors } from "./polarisation.js";
 import { textOf } from "./regions.js";
 import { CHANNEL, Store, firstOthers, placeOf, readable } from "./state.js";
 import { followTheme, toggleTheme } from "./theme.js";
@@ -62,8 +63,7 @@ export class App {
     this.maps = new Maps(this);
     this.contours = new ContourLines(this);
     this.catalogues = new Catalogues(this);
-    /** @type {import("./api.js").Parameters | null} the vectors of polarisation over the image */
-    this.vectors = null;
+    this.vectors = new Vectors(this);
     this.panel = new Panel(this);
     this.cutsWanted = false;
     /** Whether the cuts are those of a link. */
@@ -227,7 +227,7 @@ export class App {
       const spectralUnit = PLEASANT[dataset.coordinates.spectral?.unit ?? ""] ?? "";
       this.keepsCuts = given.low !== undefined && given.high !== undefined;
       const redshift = dataset.redshift ? String(dataset.redshift) : "";
-      store.set({ ...fresh, spectralUnit, redshift, others: firstOthers(dataset), ...given, id, hdu: dataset.hdu, dataset, regions, beside, layer: CHANNEL, channel: Math.min(channel, dataset.channels), catalogues: store.state.catalogues });
+      store.set({ ...fresh, spectralUnit, redshift, others: firstOthers(dataset), ...given, id, hdu: dataset.hdu, dataset, regions, beside, layer: CHANNEL, channel: Math.min(channel, dataset.channels), catalogues: store.state.catalogues, vectors: given.vectors === undefined ? store.state.vectors : given.vectors });
       this.describe(dataset);
       viewer.resize();
       // Cells have another size now, and a link has the scale of its own.

@@ -2,6 +2,7 @@
 
 import { Latest, askJson } from "./api.js";
 import { make, row } from "./dom.js";
+import { MOST_STEP } from "./link.js";
 import { group } from "./panel.js";
 import { placeOf } from "./state.js";
 import { unit } from "./words.js";
@@ -15,24 +16,76 @@ function isPolarised(dataset) {
   return names.includes("Q") && names.includes("U");
 }
 
+/** The channels of polarisation images: the range, else the channel that is shown. @param {import("./state.js").State} state */
+function channelsOf({ range, channel, layer, dataset }) {
+  // Where the polarisation is the third axis, it has no channels.
+  if (dataset?.axes[2]?.stokes) return [1, dataset.channels];
+  if (range) return range;
+  return layer.operation === "channel" ? [channel, channel] : [layer.first, layer.last];
+}
+
+/** The vectors over the image, which follow its channels; links restore them before their tab is open. */
+export class Vectors {
+  /** @param {import("./main.js").App} app */
+  constructor(app) {
+    this.app = app;
+    /** @type {import("./api.js").Parameters | null} the request of the vectors that are drawn */
+    this.drawn = null;
+    /** Counts of the vectors that are drawn, in words; "" without any. */
+    this.words = "";
+    /** Called after the vectors that are drawn changed. */
+    this.changed = () => {};
+    this.asking = new Latest((_, signal) => this.load(signal), (error) => app.tell(error));
+    app.store.on(["dataset", "layer", "range", "channel", "others", "vectors"], () => this.refresh());
+  }
+
+  refresh() {
+    const { dataset, vectors } = this.app.store.state;
+    if (vectors && isPolarised(dataset)) this.asking.ask({});
+    else {
+      this.asking.stop();
+      if (this.drawn) this.show(null, "");
+    }
+  }
+
+  /** @param {AbortSignal} signal */
+  async load(signal) {
+    const { store, overlay } = this.app;
+    const { dataset, others, vectors } = store.state;
+    if (!dataset || !vectors) return;
+    const [first, last] = channelsOf(store.state);
+    const asked = { ...placeOf(dataset), others, channels: `${first}:${last}`, ...vectors };
+    const found = await askJson("vectors", asked, { signal, view: "vectors", doing: "Computing vectors" });
+    if (store.state.dataset !== dataset || store.state.vectors !== vectors) return;
+    const most = Math.max(...found.intensity, 0);
+    const lines = found.x.map((/** @type {number} */ x, /** @type {number} */ i) => {
+      // Lengths are in proportion to the intensity; the longest is as long as a block.
+      const half = (vectors.step / 2) * (found.intensity[i] / (most || 1));
+      const [dx, dy] = [found.dx[i] * half, found.dy[i] * half];
+      return [{ x: x - dx, y: found.y[i] - dy }, { x: x + dx, y: found.y[i] + dy }];
+    });
+    overlay.lines.set("vectors", { lines, labels: [], colour: "#7ef0c9", dashed: false });
+    this.show(asked, `${lines.length} vectors of channels ${first} to ${last}; the longest is ${Number(most.toPrecision(4))} ${unit(found.unit)}.`);
+  }
+
+  /** @param {import("./api.js").Parameters | null} drawn null: none @param {string} words */
+  show(drawn, words) {
+    this.drawn = drawn;
+    this.words = words;
+    if (!drawn) this.app.overlay.lines.delete("vectors");
+    this.changed();
+    this.app.viewer.redraw();
+  }
+}
+
 /** @param {import("./main.js").App} app */
 export function polarisationGroup(app) {
-  const { store, maps, overlay, viewer } = app;
+  const { store, maps, vectors } = app;
   const buttons = make("div", { class: "list" });
   const shown = make("input", { type: "checkbox" });
-  const step = make("input", { type: "number", min: 1, value: 8, "aria-label": "Pixels from one vector to the next" });
+  const step = make("input", { type: "number", min: 1, max: MOST_STEP, value: 8, "aria-label": "Pixels from one vector to the next" });
   const least = make("input", { type: "text", inputmode: "decimal", placeholder: "any", "aria-label": "Least intensity of vectors" });
   const note = make("p", { class: "note", role: "status", id: "vector-note" });
-  const asking = new Latest((_, signal) => load(signal), (error) => app.tell(error));
-
-  /** The channels of images: the range, else the channel that is shown. */
-  function channels() {
-    const { range, channel, layer, dataset } = store.state;
-    // Where the polarisation is the third axis, it has no channels.
-    if (dataset?.axes[2]?.stokes) return [1, dataset.channels];
-    if (range) return range;
-    return layer.operation === "channel" ? [channel, channel] : [layer.first, layer.last];
-  }
 
   function limit() {
     const value = Number(least.value);
@@ -41,50 +94,35 @@ export function polarisationGroup(app) {
 
   for (const [operation, label] of Object.entries(OPERATIONS)) {
     const show = () => {
-      const [first, last] = channels();
+      const [first, last] = channelsOf(store.state);
       void maps.show({ operation, first, last, threshold: limit() });
     };
     buttons.append(make("button", { type: "button", class: "item", "data-operation": operation, onclick: show }, label));
   }
 
-  /** @param {AbortSignal} signal */
-  async function load(signal) {
-    const { dataset, others } = store.state;
-    if (!dataset || !shown.checked) return;
-    const [first, last] = channels();
-    const size = Math.max(1, Math.round(Number(step.value)) || 8);
-    const asked = { ...placeOf(dataset), others, channels: `${first}:${last}`, step: size, least: limit() };
-    const found = await askJson("vectors", asked, { signal, view: "vectors", doing: "Computing vectors" });
-    if (store.state.dataset !== dataset || !shown.checked) return;
-    const most = Math.max(...found.intensity, 0);
-    const lines = found.x.map((/** @type {number} */ x, /** @type {number} */ i) => {
-      // Lengths are in proportion to the intensity; the longest is as long as a block.
-      const half = (size / 2) * (found.intensity[i] / (most || 1));
-      const [dx, dy] = [found.dx[i] * half, found.dy[i] * half];
-      return [{ x: x - dx, y: found.y[i] - dy }, { x: x + dx, y: found.y[i] + dy }];
-    });
-    app.vectors = asked;
-    overlay.lines.set("vectors", { lines, labels: [], colour: "#7ef0c9", dashed: false });
-    note.textContent = `${lines.length} vectors of channels ${first} to ${last}; the longest is ${Number(most.toPrecision(4))} ${unit(found.unit)}.`;
-    viewer.redraw();
+  /** Take the settings of the vectors. */
+  function choose() {
+    const size = Math.min(MOST_STEP, Math.max(1, Math.round(Number(step.value)) || 8));
+    store.set({ vectors: shown.checked ? { step: size, least: limit() } : null });
   }
 
   function refresh() {
-    const { dataset, layer } = store.state;
+    const { dataset, layer, vectors: chosen } = store.state;
     content.hidden = !isPolarised(dataset);
     for (const button of buttons.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.dataset.operation === layer.operation));
-    if (!shown.checked || content.hidden) {
-      asking.stop();
-      app.vectors = null;
-      overlay.lines.delete("vectors");
-      note.textContent = "The intensity has no correction for noise, which makes it too large.";
-      viewer.redraw();
-    } else asking.ask({});
+    shown.checked = chosen !== null;
+    if (!chosen) return;
+    step.value = String(chosen.step);
+    least.value = String(chosen.least ?? "");
   }
 
-  for (const input of [shown, step, least]) input.addEventListener("change", refresh);
+  vectors.changed = () => {
+    note.textContent = vectors.words || "The intensity has no correction for noise, which makes it too large.";
+  };
+  for (const input of [shown, step, least]) input.addEventListener("change", choose);
   const content = group("Polarisation", buttons, make("label", { class: "check" }, shown, "Vectors"), row("Every", step), row("At least", least), note);
-  store.on(["dataset", "layer", "range", "channel", "others"], refresh);
+  store.on(["dataset", "layer", "vectors"], refresh);
   refresh();
+  vectors.changed();
   return content;
 }

@@ -67,6 +67,12 @@
  * @property {boolean} current whether its rows are listed
  */
 
+/**
+ * @typedef {object} VectorsOf the vectors of polarisation over the image, as links restore them
+ * @property {number} step pixels along each side of a block, which has one vector
+ * @property {number | null} least intensity of a vector, null for any
+ */
+
 /** @type {Layer} */
 export const CHANNEL = { operation: "channel", first: 1, last: 1 };
 
@@ -109,6 +115,7 @@ export const CHANNEL = { operation: "channel", first: 1, last: 1 };
  * @property {number[] | null} range channels selected on the spectrum
  * @property {boolean} follow show the spectrum under the cursor
  * @property {Contours | null} contours
+ * @property {VectorsOf | null} vectors null: they are not shown
  * @property {boolean} grid
  * @property {boolean} scaleBar
  * @property {boolean} beam
@@ -163,6 +170,7 @@ const INITIAL = {
   range: null,
   follow: true,
   contours: null,
+  vectors: null,
   grid: false,
   scaleBar: true,
   beam: true,

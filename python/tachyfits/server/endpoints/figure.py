@@ -252,8 +252,7 @@ async def figure_lines(
     """Return the command line and the Python lines that draw the same figure.
 
     Both name the files as they are called here: run them in their folder. Contours of another image
-    take a command before, vectors take two. Commands draw no catalogues of services and no
-    VOTables.
+    take a command before, vectors take two. Commands draw no catalogues of services.
     """
 
     def make(asked: Asked) -> Response:
