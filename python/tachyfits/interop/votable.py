@@ -38,15 +38,15 @@ def votable_from_file(
         ):
             document = parsed_votable(stream)
             tables = list(document.iter_tables())
-            chosen = _chosen(tables, number)
-            if chosen is None:
-                found = [str(one.name or one.ID or place) for place, one in enumerate(tables)]
+            element = _table(tables, number)
+            if element is None:
+                names = [str(one.name or one.ID or place) for place, one in enumerate(tables)]
                 raise usage(
                     f"{name}: invalid table {0 if number is None else number!r}: expected one of "
-                    f"{len(tables)}, by its number from 0 or its name: {listed(found)}",
+                    f"{len(tables)}, by its number from 0 or its name: {listed(names)}",
                     either("give hdu=0", "give --catalogue-hdu 0"),
                 )
-            return written_votable(document, chosen)
+            return written_votable(document, element)
     except OSError as error:
         raise io_error(
             f"{name}: {error.strerror}", "check the name and the current directory",
@@ -54,7 +54,7 @@ def votable_from_file(
         ) from error  # fmt: skip
 
 
-def _chosen(tables: list[Any], number: int | str | None) -> Any:
+def _table(tables: list[Any], number: int | str | None) -> Any:
     """Return the table of a number or a name; None if there is none."""
     if isinstance(number, str):
         return next((one for one in tables if number in (one.name, one.ID)), None)
