@@ -1,18 +1,23 @@
 """Use of the viewer for a long time: `python -m bench.soak --minutes 30`, also `make soak`.
 
 A page in Chromium drags regions, plays channels, makes maps and contours, opens and closes images
-and catalogues. The memory of the server, of the page's objects and of its process is noted each
-round, after a garbage collection. The run fails if one of them grows after the first third, in
-which caches fill: the server's is small, and the page keeps all tiles of so few channels.
+and catalogues. The memory of the server, of the page's objects and of its process is noted every
+half minute, after a garbage collection. The run fails if one of them grows after the first third,
+in which caches fill: the server's is small, and the page keeps all tiles of so few channels.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import math
 import shutil
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +31,9 @@ from bench.server import DATA, Server, made, serving
 #: Images beside each other, and pixels of each.
 IMAGES, SHAPE = 3, (40, 256, 256)
 
+#: Seconds between two samples.
+SECONDS = 30
+
 #: MiB for the answers of the server, so that its cache is full after the first rounds.
 MEMORY = 48
 
@@ -36,10 +44,18 @@ ROWS = 50_000
 MOST_GROWTH = 1.10
 
 #: Bytes, nodes or listeners below which growth says nothing.
-LEAST = {"server MiB": 30.0, "heap MiB": 3.0, "page MiB": 40.0, "nodes": 300.0, "listeners": 100.0}
+LEAST = {
+    "rounds": math.inf,
+    "buffers MiB": 3.0,
+    "server MiB": 30.0,
+    "heap MiB": 3.0,
+    "page MiB": 40.0,
+    "nodes": 300.0,
+    "listeners": 100.0,
+}
 
 #: A round of use. Regions stay on the images, which are turned about their middles.
-_CLICK = """(async () => {
+_ROUND = """async () => {
   const {store, viewer, channels, images, maps, catalogues} = tachyfits;
   const settled = () => new Promise(end => {
     const look = () => document.querySelector('#stage').getAttribute('aria-busy') === 'false'
@@ -83,6 +99,28 @@ _CLICK = """(async () => {
   await images.add({id: beside[0].dataset.id});
   store.set({regions: [{...first, values: [128, 128, 20]}]});
   await settled();
+}"""
+
+#: Rounds without end, which pause for each sample.
+_ROUNDS = """(() => {
+  let [go, paused] = [Promise.resolve(), () => {}];
+  const soak = window.soak = {rounds: 0, problem: '', go: () => {}};
+  soak.pause = () => new Promise(done => {
+    go = new Promise(end => { soak.go = end; });
+    paused = done;
+    if (soak.problem) done();
+  });
+  addEventListener('error', event => { soak.problem = event.message; });
+  addEventListener('unhandledrejection', event => { soak.problem = String(event.reason); });
+  const round = ROUND;
+  (async () => {
+    for (;;) {
+      await round();
+      soak.rounds += 1;
+      paused();
+      await go;
+    }
+  })().catch(error => { soak.problem = String(error); paused(); });
 })()"""
 
 
@@ -100,7 +138,7 @@ class Memory:
     def last(self) -> str:
         """Return the numbers of the last round as a line."""
         numbers = [f"{name} {values[-1]:.1f}" for name, values in self.samples.items()]
-        return f"round {len(self.samples['nodes'])}: {', '.join(numbers)}"
+        return ", ".join(numbers)
 
     def growth(self) -> dict[str, tuple[float, float]]:
         """Return the medians of the middle and of the last third by name."""
@@ -133,11 +171,9 @@ def catalogue() -> Path:
     return path
 
 
-def resident_mib(browser: Any) -> float:
+def resident_mib(session: Any) -> float:
     """Return the memory of the processes of pages of a browser, which is not of files."""
-    session = browser.new_browser_cdp_session()
     processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
-    session.detach()
     total = 0.0
     for process in processes:
         if process["type"] == "renderer":
@@ -146,52 +182,97 @@ def resident_mib(browser: Any) -> float:
     return total
 
 
-def used(server: Server, minutes: float) -> Memory:
-    """Use the page for some minutes."""
-    from playwright.sync_api import sync_playwright
-
+@contextlib.contextmanager
+def browser_process(folder: str) -> Iterator[str]:
+    """Run Chromium alone; give the address of its protocol for tools."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         raise SystemExit("Chromium is missing (Debian, Ubuntu: sudo apt install chromium)")
+    command = [
+        chromium, "--headless=new", "--no-sandbox", "--use-angle=swiftshader",
+        "--enable-unsafe-swiftshader", "--window-size=1280,800", "--remote-debugging-port=0",
+        f"--user-data-dir={folder}", "about:blank",
+    ]  # fmt: skip
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    port = Path(folder, "DevToolsActivePort")
+    try:
+        end = time.monotonic() + 30
+        while not (port.exists() and port.read_text(encoding="ascii").strip()):
+            if process.poll() is not None or time.monotonic() > end:
+                raise SystemExit("Chromium did not start")
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port.read_text(encoding='ascii').split()[0]}"
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def used(server: Server, minutes: float) -> Memory:
+    """Use the page for some minutes.
+
+    Rounds run by themselves: a tool that is connected keeps the bodies of all answers in the memory
+    of the page, up to 200 MB. One connects for each sample alone.
+    """
+    from playwright.sync_api import sync_playwright
+
     names = [f"server-soak-{number}-sky.fits" for number in range(IMAGES)]
     beside = "".join(f"&with=id%3D{name}" for name in names[1:])
     link = f"http://127.0.0.1:{server.port}/#id={names[0]}&ch=20&r=0:circle(128,128,20){beside}"
-    arguments = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-    call = _CLICK.replace("NAME_OF_CATALOGUE", repr(catalogue().name))
-    memory, errors = Memory(), list[str]()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        page.set_default_timeout(120_000)
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(f"{link}&unit=km/s")
-        page.wait_for_function(
-            "n => window.tachyfits?.store.state.beside.length === n", arg=IMAGES - 1
-        )
-        session = page.context.new_cdp_session(page)
-        session.send("Performance.enable")
-        ends = time.monotonic() + 60 * minutes
-        while time.monotonic() < ends or len(memory.samples.get("nodes", ())) < 9:
-            page.evaluate(call)
-            session.send("HeapProfiler.collectGarbage")
-            reply = session.send("Performance.getMetrics")["metrics"]
-            metrics = {metric["name"]: metric["value"] for metric in reply}
-            memory.note(
-                server_MiB=server.resident_mib(),
-                heap_MiB=metrics["JSHeapUsedSize"] / 2**20,
-                page_MiB=resident_mib(browser),
-                nodes=metrics["Nodes"],
-                listeners=metrics["JSEventListeners"],
-            )
-            if len(memory.samples["nodes"]) % 25 == 0:
-                print(memory.last(), flush=True)
-            if errors:
-                raise SystemExit(f"the page said: {errors[:3]}")
-            notice = page.locator("#notice")
-            if notice.is_visible():
-                raise SystemExit(f"the page said: {notice.inner_text()}")
-        browser.close()
+    script = _ROUNDS.replace("ROUND", _ROUND.replace("NAME_OF_CATALOGUE", repr(catalogue().name)))
+    memory = Memory()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        browser_process(folder) as address,
+        sync_playwright() as playwright,
+    ):
+        samples = max(9, round(60 * minutes / SECONDS))
+        for sample in range(samples + 1):
+            browser = playwright.chromium.connect_over_cdp(address)
+            page = browser.contexts[0].pages[0]
+            page.set_default_timeout(120_000)
+            if sample == 0:
+                page.goto(f"{link}&unit=km/s")
+                page.wait_for_function(
+                    "n => window.tachyfits?.store.state.beside.length === n", arg=IMAGES - 1
+                )
+                page.evaluate(script)
+            else:
+                note_sample(memory, server, page, browser)
+                print(f"minute {SECONDS * sample / 60:g}: {memory.last()}", flush=True)
+            browser.close()
+            if sample < samples:
+                time.sleep(SECONDS)
     return memory
+
+
+def note_sample(memory: Memory, server: Server, page: Any, browser: Any) -> None:
+    """Note the memory in use between two rounds; end the run if the page told of a fault."""
+    session, of_browser = page.context.new_cdp_session(page), browser.new_browser_cdp_session()
+
+    def value(expression: str) -> Any:
+        # Other ways leave objects of the tool in the page.
+        options = {"expression": expression, "awaitPromise": True, "returnByValue": True}
+        return session.send("Runtime.evaluate", options)["result"].get("value")
+
+    value("soak.pause()")
+    session.send("Performance.enable")
+    session.send("HeapProfiler.collectGarbage")
+    reply = session.send("Performance.getMetrics")["metrics"]
+    metrics = {metric["name"]: metric["value"] for metric in reply}
+    usage = session.send("Runtime.getHeapUsage")
+    memory.note(
+        rounds=value("soak.rounds"),
+        server_MiB=server.resident_mib(),
+        heap_MiB=metrics["JSHeapUsedSize"] / 2**20,
+        buffers_MiB=usage["backingStorageSize"] / 2**20,
+        page_MiB=resident_mib(of_browser),
+        nodes=metrics["Nodes"],
+        listeners=metrics["JSEventListeners"],
+    )
+    problem = value("soak.problem || document.querySelector('#notice:not([hidden])')?.innerText")
+    if problem:
+        raise SystemExit(f"the page said: {problem}")
+    value("soak.go()")
 
 
 def main() -> int:
@@ -205,7 +286,6 @@ def main() -> int:
     ]
     with serving(*cubes, catalogue(), "--memory", str(MEMORY)) as server:
         memory = used(server, arguments.minutes)
-    print(f"{len(memory.samples['nodes'])} rounds in {arguments.minutes:g} minutes")
     for name, (middle, last) in memory.growth().items():
         values = memory.samples[name]
         print(f"{name:12} first {values[0]:9.1f}  middle {middle:9.1f}  last {last:9.1f}")
