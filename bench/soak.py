@@ -210,8 +210,8 @@ def browser_process(folder: str) -> Iterator[str]:
 def used(server: Server, minutes: float) -> Memory:
     """Use the page for some minutes.
 
-    Rounds run by themselves: a tool that is connected keeps the bodies of all answers in the memory
-    of the page, up to 200 MB. One connects for each sample alone.
+    Rounds run by themselves: while a tool is connected, the page's process grows with each answer,
+    though none of its own objects does. One connects for each sample alone.
     """
     from playwright.sync_api import sync_playwright
 
