@@ -55,7 +55,7 @@ def votable_from_file(
 
 
 def _table(tables: list[Any], number: int | str | None) -> Any:
-    """Return the table of a number or a name; None if there is none."""
+    """Return the table that has a number or a name; None without such a table."""
     if isinstance(number, str):
         return next((one for one in tables if number in (one.name, one.ID)), None)
     place = 0 if number is None else int(number)

@@ -36,8 +36,8 @@ impl Cuts {
 
     /// Returns the first key of each bin from the second on, each with a flag whether its pixels are kept.
     pub(super) fn to_words(&self) -> impl Iterator<Item = u64> {
-        let kept = self.kept[1..].iter().map(|place| u64::from(place.is_some()));
-        self.cuts.firsts().iter().copied().zip(kept).flat_map(|(first, keep)| [first, keep])
+        let flags = self.kept[1..].iter().map(|place| u64::from(place.is_some()));
+        self.cuts.firsts().iter().copied().zip(flags).flat_map(|(first, flag)| [first, flag])
     }
 
     /// Returns the cuts of words, or `None` unless they are rising keys with flags.

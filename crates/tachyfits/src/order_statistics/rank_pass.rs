@@ -280,7 +280,7 @@ impl TaskResult {
                 let (counts, values) = Default::default();
                 TaskResult::Kept { low, high, counts, values }
             }
-            // There are at most 2^14 bins.
+            // There are at most `MOST_BINS`, usually 2^14.
             Task::Count(bins) => TaskResult::Counted { bins, counts: vec![0; bins.bins + 3] },
         }
     }

@@ -169,11 +169,11 @@ impl<'a> Population<'a> {
         let mut within: Vec<KeyRange> = opens.iter().map(|open| open.within).collect();
         within.sort_unstable_by_key(|piece| piece.first);
         within.dedup();
-        let kept = self.limits.kept;
+        let most = self.limits.kept;
         if within.len() > self.limits.ranges {
-            return RankPass::of_cuts(Cuts::next(&within, kept, self.most_cuts()), center, kept);
+            return RankPass::of_cuts(Cuts::next(&within, most, self.most_cuts()), center, most);
         }
-        RankPass::of_ranges(self.next_tasks(within), center, kept)
+        RankPass::of_ranges(self.next_tasks(within), center, most)
     }
 
     /// Returns the maximum number of cuts of a pass.
